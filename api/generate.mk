@@ -1,0 +1,8 @@
+# Generates what follows from the types in api/: their deep copies and the CRDs. Included by the Makefile.
+
+CONTROLLER_GEN = go tool -modfile=go.tools.mod controller-gen
+
+.PHONY: generate-api
+generate-api: ## Regenerate deep copies and CRDs from the types in api/
+	$(CONTROLLER_GEN) object paths=./api/...
+	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd

@@ -1,0 +1,228 @@
+package v1alpha1
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// DurationString is a length of time with units, such as "30s", "5m" or "1h30m".
+type DurationString string
+
+// Duration is the length of time that the text stands for.
+func (d DurationString) Duration() (time.Duration, error) {
+	return time.ParseDuration(string(d))
+}
+
+// AnalysisTemplate describes how to tell whether a version is good: what to measure, how often, and which values pass. It is
+// used by the Rollouts and Experiments of its namespace.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=analysistemplates,shortName=at
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type AnalysisTemplate struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What to measure and how to judge it.
+	Spec AnalysisTemplateSpec `json:"spec"`
+}
+
+// AnalysisTemplateList is a list of AnalysisTemplates.
+//
+// +kubebuilder:object:root=true
+type AnalysisTemplateList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []AnalysisTemplate `json:"items"`
+}
+
+// ClusterAnalysisTemplate is an AnalysisTemplate that the Rollouts and Experiments of all namespaces can use.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=clusteranalysistemplates,shortName=cat,scope=Cluster
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type ClusterAnalysisTemplate struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What to measure and how to judge it.
+	Spec AnalysisTemplateSpec `json:"spec"`
+}
+
+// ClusterAnalysisTemplateList is a list of ClusterAnalysisTemplates.
+//
+// +kubebuilder:object:root=true
+type ClusterAnalysisTemplateList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []ClusterAnalysisTemplate `json:"items"`
+}
+
+// AnalysisTemplateSpec is what to measure and how to judge it.
+type AnalysisTemplateSpec struct {
+	// What to measure. May be left out when templates names others that have metrics.
+	// +optional
+	Metrics []Metric `json:"metrics,omitempty"`
+
+	// Values that the metrics use as {{args.<name>}}. Those without a value must be given by whoever uses the template.
+	// +optional
+	Args []Argument `json:"args,omitempty"`
+
+	// Metrics whose results are recorded and do not count.
+	// +optional
+	DryRun []DryRun `json:"dryRun,omitempty"`
+
+	// How many measurements of metrics are kept.
+	// +optional
+	MeasurementRetention []MeasurementRetention `json:"measurementRetention,omitempty"`
+
+	// Other templates whose metrics and arguments are added to those of this one.
+	// +optional
+	Templates []AnalysisTemplateRef `json:"templates,omitempty"`
+}
+
+// AnalysisTemplateRef names a template.
+type AnalysisTemplateRef struct {
+	// Name of the AnalysisTemplate in the same namespace, or of the ClusterAnalysisTemplate.
+	TemplateName string `json:"templateName"`
+
+	// Whether templateName is a ClusterAnalysisTemplate. Defaults to false.
+	// +optional
+	ClusterScope bool `json:"clusterScope,omitempty"`
+}
+
+// Argument is a named value for metrics.
+type Argument struct {
+	// Name of the argument: {{args.<name>}} stands for its value.
+	Name string `json:"name"`
+
+	// The value. Without value and valueFrom, whoever uses the template must give one.
+	// +optional
+	Value *string `json:"value,omitempty"`
+
+	// Where to read the value.
+	// +optional
+	ValueFrom *ValueFrom `json:"valueFrom,omitempty"`
+}
+
+// ValueFrom is where to read the value of an argument. Exactly one of its fields is set.
+type ValueFrom struct {
+	// A key of a Secret in the namespace of the AnalysisRun, read at each measurement. The value is not shown in results.
+	// +optional
+	SecretKeyRef *SecretKeyRef `json:"secretKeyRef,omitempty"`
+
+	// A field of the Rollout.
+	// +optional
+	FieldRef *FieldRef `json:"fieldRef,omitempty"`
+}
+
+// SecretKeyRef is a key of a Secret.
+type SecretKeyRef struct {
+	// Name of the Secret.
+	Name string `json:"name"`
+
+	// The key.
+	Key string `json:"key"`
+}
+
+// FieldRef is a field of the Rollout.
+type FieldRef struct {
+	// Path of the field: metadata.name, metadata.labels['key'], spec.template.spec.containers[0].image, and so on.
+	FieldPath string `json:"fieldPath"`
+}
+
+// DryRun picks metrics whose results are recorded and do not count.
+type DryRun struct {
+	// Name of the metric, or a regular expression that is found in the names of several: ".*" for all.
+	MetricName string `json:"metricName"`
+}
+
+// MeasurementRetention is how many measurements of metrics are kept.
+type MeasurementRetention struct {
+	// Name of the metric, or a regular expression that is found in the names of several: ".*" for all.
+	MetricName string `json:"metricName"`
+
+	// Number of measurements to keep, the newest. Defaults to 10 for metrics that no entry picks.
+	Limit int32 `json:"limit"`
+}
+
+// RolloutAnalysis is an analysis that a Rollout runs: the metrics of all its templates together make one AnalysisRun.
+type RolloutAnalysis struct {
+	// The templates.
+	// +optional
+	Templates []AnalysisTemplateRef `json:"templates,omitempty"`
+
+	// Values for the arguments of the templates.
+	// +optional
+	Args []AnalysisRunArgument `json:"args,omitempty"`
+
+	// Metrics whose results are recorded and do not count.
+	// +optional
+	DryRun []DryRun `json:"dryRun,omitempty"`
+
+	// How many measurements of metrics are kept.
+	// +optional
+	MeasurementRetention []MeasurementRetention `json:"measurementRetention,omitempty"`
+
+	// Labels and annotations for the AnalysisRun.
+	// +optional
+	AnalysisRunMetadata AnalysisRunMetadata `json:"analysisRunMetadata,omitempty"`
+}
+
+// RolloutAnalysisBackground is an analysis that runs beside the steps of an update.
+type RolloutAnalysisBackground struct {
+	RolloutAnalysis `json:",inline"`
+
+	// Index of the step at which the analysis begins, counting from 0. Defaults to 0.
+	// +optional
+	StartingStep *int32 `json:"startingStep,omitempty"`
+}
+
+// AnalysisRunArgument is a value that a Rollout gives to an argument of a template.
+type AnalysisRunArgument struct {
+	// Name of the argument.
+	Name string `json:"name"`
+
+	// The value. Give this or valueFrom.
+	// +optional
+	Value string `json:"value,omitempty"`
+
+	// Where to take the value from. Give this or value.
+	// +optional
+	ValueFrom *ArgumentValueFrom `json:"valueFrom,omitempty"`
+}
+
+// ArgumentValueFrom is where a Rollout takes the value of an argument from. Exactly one of its fields is set.
+type ArgumentValueFrom struct {
+	// The hash of the stable or of the latest version.
+	// +optional
+	PodTemplateHashValue *ValueFromPodTemplateHash `json:"podTemplateHashValue,omitempty"`
+
+	// A field of the Rollout.
+	// +optional
+	FieldRef *FieldRef `json:"fieldRef,omitempty"`
+}
+
+// ValueFromPodTemplateHash is whose hash is taken.
+type ValueFromPodTemplateHash string
+
+const (
+	// ValueFromStable is the hash of the version that served before the update.
+	ValueFromStable ValueFromPodTemplateHash = "Stable"
+	// ValueFromLatest is the hash of the version that the update brings.
+	ValueFromLatest ValueFromPodTemplateHash = "Latest"
+)
+
+// AnalysisRunMetadata is labels and annotations for AnalysisRuns.
+type AnalysisRunMetadata struct {
+	// Labels to add.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Annotations to add.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+}

@@ -1,0 +1,74 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/util/intstr"
+
+// BlueGreenStrategy runs the new version beside the old one, both at full size, and moves all traffic at once by switching
+// the selector of a Service.
+type BlueGreenStrategy struct {
+	// Name of the Service that carries production traffic. The controller points it at the new version when the update is
+	// promoted.
+	ActiveService string `json:"activeService"`
+
+	// Name of a Service that always points at the newest version, so that it can be tried before it is promoted. Must not be
+	// the active Service. Defaults to none.
+	// +optional
+	PreviewService string `json:"previewService,omitempty"`
+
+	// Number of pods that the new version runs until it is about to be promoted; it grows to spec.replicas before traffic
+	// moves. Defaults to spec.replicas.
+	// +optional
+	PreviewReplicaCount *int32 `json:"previewReplicaCount,omitempty"`
+
+	// Whether traffic moves by itself once the new version is available and prePromotionAnalysis has passed. When false, the
+	// update waits there for `kubectl argo rollouts promote`. Defaults to true.
+	// +optional
+	AutoPromotionEnabled *bool `json:"autoPromotionEnabled,omitempty"`
+
+	// Seconds to wait, once the new version is available and prePromotionAnalysis has passed, before traffic moves by
+	// itself. Has no effect when autoPromotionEnabled is false. Defaults to 0: no wait.
+	// +optional
+	AutoPromotionSeconds int32 `json:"autoPromotionSeconds,omitempty"`
+
+	// How many pods may be missing while pods are restarted (see restartAt): a number, or a share of spec.replicas such as
+	// "25%", rounded down. Defaults to 25%. It has no effect on updates, in which the old version keeps its full size.
+	// +optional
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+
+	// Seconds that the old version keeps its pods after traffic has moved, both for nodes that have not yet heard of the
+	// move and for a quick way back. Defaults to 30; less than 30 risks lost requests.
+	// +optional
+	ScaleDownDelaySeconds *int32 `json:"scaleDownDelaySeconds,omitempty"`
+
+	// Number of old versions that may keep their pods for scaleDownDelaySeconds at the same time; the oldest beyond it are
+	// scaled down at once. Must not exceed revisionHistoryLimit. Defaults to no limit.
+	// +optional
+	ScaleDownDelayRevisionLimit *int32 `json:"scaleDownDelayRevisionLimit,omitempty"`
+
+	// Seconds that the new version keeps its pods after an update was aborted. 0 keeps them until the next update. Defaults
+	// to 30.
+	// +optional
+	AbortScaleDownDelaySeconds *int32 `json:"abortScaleDownDelaySeconds,omitempty"`
+
+	// Analysis that must pass before traffic moves. A failure aborts the update.
+	// +optional
+	PrePromotionAnalysis *RolloutAnalysis `json:"prePromotionAnalysis,omitempty"`
+
+	// Analysis that must pass after traffic has moved. Only then does the new version become the stable one; a failure moves
+	// traffic back. The old version keeps its pods until it ends, and scaleDownDelaySeconds after.
+	// +optional
+	PostPromotionAnalysis *RolloutAnalysis `json:"postPromotionAnalysis,omitempty"`
+
+	// Keeps pods of the new version off the nodes of the old one.
+	// +optional
+	AntiAffinity *AntiAffinity `json:"antiAffinity,omitempty"`
+
+	// Labels and annotations that pods of the new version carry until it is promoted. Put on running pods and taken away
+	// without a restart; they do not make a new version.
+	// +optional
+	PreviewMetadata *PodTemplateMetadata `json:"previewMetadata,omitempty"`
+
+	// Labels and annotations that pods of the active version carry. Put on running pods and taken away without a restart;
+	// they do not make a new version.
+	// +optional
+	ActiveMetadata *PodTemplateMetadata `json:"activeMetadata,omitempty"`
+}

@@ -1,0 +1,118 @@
+package v1alpha1
+
+// Reasons of events on Rollouts. They are also the names of notification triggers, kebab-cased after "on-". Reasons that a
+// condition shares are declared with the conditions.
+const (
+	// EventRolloutAddedToInformer: the controller has begun to look after the Rollout.
+	EventRolloutAddedToInformer = "RolloutAddedToInformer"
+	// EventRolloutUpdated: the spec describes a new version.
+	EventRolloutUpdated = "RolloutUpdated"
+	// EventRolloutNotCompleted: an update has begun.
+	EventRolloutNotCompleted = "RolloutNotCompleted"
+	// EventRolloutCompleted: an update is done; the message says how.
+	EventRolloutCompleted = ReasonRolloutCompleted
+	// EventRolloutStepCompleted: a canary step is done.
+	EventRolloutStepCompleted = "RolloutStepCompleted"
+	// EventRolloutPaused: the Rollout is paused.
+	EventRolloutPaused = ReasonRolloutPaused
+	// EventRolloutResumed: the Rollout goes on after a pause.
+	EventRolloutResumed = ReasonRolloutResumed
+	// EventRolloutAborted, a warning: the update was given up.
+	EventRolloutAborted = ReasonRolloutAborted
+	// EventRolloutDeleted: the Rollout is gone.
+	EventRolloutDeleted = "RolloutDeleted"
+	// EventInvalidSpec, a warning: the spec, or an object that it refers to, is wrong. Once for each different message.
+	EventInvalidSpec = ReasonInvalidSpec
+	// EventNewReplicaSetCreated: a ReplicaSet for a new version was created.
+	EventNewReplicaSetCreated = ReasonNewReplicaSetCreated
+	// EventScalingReplicaSet: a ReplicaSet was given another size.
+	EventScalingReplicaSet = "ScalingReplicaSet"
+	// EventSwitchService: a Service was pointed at another version.
+	EventSwitchService = "SwitchService"
+	// EventSkipSteps: the steps are left out, because the update is a rollback.
+	EventSkipSteps = "SkipSteps"
+	// EventTrafficWeightUpdated: the traffic routers were set to other weights.
+	EventTrafficWeightUpdated = "TrafficWeightUpdated"
+	// EventTrafficRoutingError, a warning: a traffic router could not be set.
+	EventTrafficRoutingError = "TrafficRoutingError"
+	// EventWeightVerifyError, a warning: a traffic router could not tell which weights are in force.
+	EventWeightVerifyError = "WeightVerifyError"
+	// EventTargetGroupVerified: AWS has registered all pods of a target group.
+	EventTargetGroupVerified = "TargetGroupVerified"
+	// EventTargetGroupUnverified, a warning: AWS has not yet registered all pods of a target group.
+	EventTargetGroupUnverified = "TargetGroupUnverified"
+	// EventTargetGroupVerifyError, a warning: AWS could not be asked about a target group.
+	EventTargetGroupVerifyError = "TargetGroupVerifyError"
+	// EventLoadBalancerNotFound, a warning: AWS does not know the load balancer of an Ingress.
+	EventLoadBalancerNotFound = "LoadBalancerNotFound"
+	// EventStepPluginTransition: a step plugin's phase changed.
+	EventStepPluginTransition = "StepPluginTransition"
+	// EventReconciliationError, a warning: something failed and is tried again. The spelling is part of the wire.
+	EventReconciliationError = "ReconciliationError"
+	// EventReplicaSetCreateError, a warning: a ReplicaSet could not be created.
+	EventReplicaSetCreateError = ReasonReplicaSetCreateError
+	// EventReplicaSetUpdateError, a warning: a ReplicaSet could not be changed.
+	EventReplicaSetUpdateError = "ReplicaSetUpdateError"
+	// EventExperimentCreated: the Experiment of a step was created.
+	EventExperimentCreated = "ExperimentCreated"
+)
+
+// Reasons of events on Rollouts that one kind of traffic router reports.
+const (
+	// EventPatchingALBIngress: the annotations of an Ingress of the AWS Load Balancer Controller were changed.
+	EventPatchingALBIngress = "PatchingALBIngress"
+	// EventCreatingCanaryIngress: the canary Ingress of ingress-nginx was created.
+	EventCreatingCanaryIngress = "CreatingCanaryIngress"
+	// EventPatchingCanaryIngress: the canary Ingress of ingress-nginx was changed.
+	EventPatchingCanaryIngress = "PatchingCanaryIngress"
+	// EventUpdatedVirtualService: an Istio VirtualService was changed. The reason has a space in it.
+	EventUpdatedVirtualService = "Updated VirtualService"
+	// EventVirtualServiceNotFound: there is no such VirtualService.
+	EventVirtualServiceNotFound = "VirtualServiceNotFound"
+	// EventUpdatedDestinationRule: an Istio DestinationRule was changed.
+	EventUpdatedDestinationRule = "UpdatedDestinationRule"
+	// EventDestinationRuleNotFound: there is no such DestinationRule.
+	EventDestinationRuleNotFound = "DestinationRuleNotFound"
+	// EventTrafficSplitCreated: the TrafficSplit was created.
+	EventTrafficSplitCreated = "TrafficSplitCreated"
+	// EventTrafficSplitNotCreated: the TrafficSplit could not be created.
+	EventTrafficSplitNotCreated = "TrafficSplitNotCreated"
+	// EventCanaryMappingWeightUpdate: an Ambassador canary Mapping was given another weight.
+	EventCanaryMappingWeightUpdate = "CanaryMappingWeightUpdate"
+	// EventCanaryMappingCreationError: an Ambassador canary Mapping could not be created.
+	EventCanaryMappingCreationError = "CanaryMappingCreationError"
+	// EventCanaryMappingUpdateError: an Ambassador canary Mapping could not be changed.
+	EventCanaryMappingUpdateError = "CanaryMappingUpdateError"
+	// EventCanaryMappingCleanupError: an Ambassador canary Mapping could not be deleted.
+	EventCanaryMappingCleanupError = "CanaryMappingCleanupError"
+	// EventTraefikServiceUpdateError: a TraefikService could not be changed.
+	EventTraefikServiceUpdateError = "TraefikServiceUpdateError"
+	// EventApisixRouteCreateError: an ApisixRoute could not be created.
+	EventApisixRouteCreateError = "ApisixRouteCreateError"
+	// EventApisixRouteUpdateError: an ApisixRoute could not be changed.
+	EventApisixRouteUpdateError = "ApisixRouteUpdateError"
+	// EventApisixRouteDeleteError: an ApisixRoute could not be deleted.
+	EventApisixRouteDeleteError = "ApisixRouteDeleteError"
+	// EventVirtualRouterNotFound: there is no such App Mesh virtual router.
+	EventVirtualRouterNotFound = "VirtualRouterNotFound"
+	// EventVirtualNodeNotFound: there is no such App Mesh VirtualNode.
+	EventVirtualNodeNotFound = "VirtualNodeNotFound"
+)
+
+// Reasons that are put together from a word and a phase, such as AnalysisRunFailed, and the rest of the reasons of events on
+// AnalysisRuns and Experiments.
+const (
+	// EventAnalysisRunPrefix, with an AnalysisPhase: an AnalysisRun's phase changed. On the AnalysisRun, and on the Rollout or
+	// Experiment that started it.
+	EventAnalysisRunPrefix = "AnalysisRun"
+	// EventMetricPrefix, with an AnalysisPhase, on an AnalysisRun: a metric ended.
+	EventMetricPrefix = "Metric"
+	// EventExperimentPrefix, with an AnalysisPhase, on an Experiment and its Rollout: the Experiment's phase changed.
+	EventExperimentPrefix = "Experiment"
+	// EventTemplatePrefix, with a TemplateStatusCode, on an Experiment: a template's status changed.
+	EventTemplatePrefix = "Template"
+	// EventAnalysisRunTerminating, on an Experiment: an AnalysisRun is being stopped.
+	EventAnalysisRunTerminating = "AnalysisRunTerminating"
+	// NoPreviousStatus stands in a message for the phase before the first.
+	NoPreviousStatus = "NoPreviousStatus"
+)

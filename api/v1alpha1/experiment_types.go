@@ -1,0 +1,266 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Experiment runs one or more versions for a while, beside each other and apart from what serves, and analyses how they do.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=experiments,shortName=exp
+// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.phase`,description="How the experiment is doing or ended"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type Experiment struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What to run, for how long, and what to measure.
+	Spec ExperimentSpec `json:"spec"`
+
+	// What runs and how it is doing.
+	// +optional
+	Status ExperimentStatus `json:"status,omitempty"`
+}
+
+// ExperimentList is a list of Experiments.
+//
+// +kubebuilder:object:root=true
+type ExperimentList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Experiment `json:"items"`
+}
+
+// ExperimentSpec is what to run, for how long, and what to measure.
+type ExperimentSpec struct {
+	// The versions to run, each as a ReplicaSet of its own.
+	Templates []TemplateSpec `json:"templates"`
+
+	// How long to run once all templates are available, such as "30m". Without it, until the analyses that are required for
+	// completion end, or terminate is set.
+	// +optional
+	Duration DurationString `json:"duration,omitempty"`
+
+	// Seconds that a template may take to become available before the experiment fails. Defaults to 600; must be greater
+	// than minReadySeconds of every template.
+	// +optional
+	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
+
+	// Whether to end now.
+	// +optional
+	Terminate bool `json:"terminate,omitempty"`
+
+	// Analyses to run once all templates are available. A failure of any ends the experiment.
+	// +optional
+	Analyses []ExperimentAnalysisTemplateRef `json:"analyses,omitempty"`
+
+	// Seconds that the pods are kept after the experiment has ended. Defaults to 30.
+	// +optional
+	ScaleDownDelaySeconds *int32 `json:"scaleDownDelaySeconds,omitempty"`
+
+	// Metrics whose results are recorded and do not count.
+	// +optional
+	DryRun []DryRun `json:"dryRun,omitempty"`
+
+	// How many measurements of metrics are kept.
+	// +optional
+	MeasurementRetention []MeasurementRetention `json:"measurementRetention,omitempty"`
+
+	// Labels and annotations for the AnalysisRuns.
+	// +optional
+	AnalysisRunMetadata *AnalysisRunMetadata `json:"analysisRunMetadata,omitempty"`
+}
+
+// TemplateSpec is one version that an experiment runs.
+type TemplateSpec struct {
+	// Name of the template, unique in the experiment; part of the name of its ReplicaSet.
+	Name string `json:"name"`
+
+	// Number of pods. Defaults to 1.
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// Seconds that a new pod must be ready, without any of its containers crashing, before it counts as available. Defaults
+	// to 0. Must be less than progressDeadlineSeconds.
+	// +optional
+	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
+
+	// Labels by which the template knows its pods. Must select the labels of template, and no pods of other templates.
+	Selector *metav1.LabelSelector `json:"selector"`
+
+	// The pods to run.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	Template corev1.PodTemplateSpec `json:"template"`
+
+	// Makes a Service for the pods of the template.
+	// +optional
+	Service *TemplateService `json:"service,omitempty"`
+}
+
+// TemplateService is a Service for the pods of a template, with all ports that the containers declare.
+type TemplateService struct {
+	// Name of the Service. Defaults to the name of the ReplicaSet.
+	// +optional
+	Name string `json:"name,omitempty"`
+}
+
+// ExperimentAnalysisTemplateRef is an analysis that an experiment runs.
+type ExperimentAnalysisTemplateRef struct {
+	// Name of the analysis, unique in the experiment; part of the name of its AnalysisRun.
+	Name string `json:"name"`
+
+	// Name of the AnalysisTemplate, or ClusterAnalysisTemplate, that describes it.
+	TemplateName string `json:"templateName"`
+
+	// Whether templateName is a ClusterAnalysisTemplate. Defaults to false.
+	// +optional
+	ClusterScope bool `json:"clusterScope,omitempty"`
+
+	// Values for the arguments of the template. They may contain {{templates.<name>.podTemplateHash}},
+	// {{templates.<name>.replicaset.name}}, {{experiment.availableAt}} and {{experiment.finishedAt}}.
+	// +optional
+	Args []Argument `json:"args,omitempty"`
+
+	// Whether the experiment waits for this analysis to end. Experiments whose required analyses have all been successful
+	// end early. Defaults to false.
+	// +optional
+	RequiredForCompletion bool `json:"requiredForCompletion,omitempty"`
+}
+
+// ExperimentStatus is what runs and how it is doing.
+type ExperimentStatus struct {
+	// How the experiment is doing or ended.
+	// +optional
+	Phase AnalysisPhase `json:"phase,omitempty"`
+
+	// Why, in a sentence.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// When all templates had become available. The duration counts from here.
+	// +optional
+	AvailableAt *metav1.Time `json:"availableAt,omitempty"`
+
+	// How the experiment is doing, aspect by aspect.
+	// +optional
+	Conditions []ExperimentCondition `json:"conditions,omitempty"`
+
+	// How each template is doing.
+	// +optional
+	TemplateStatuses []TemplateStatus `json:"templateStatuses,omitempty"`
+
+	// How each analysis is doing.
+	// +optional
+	AnalysisRuns []ExperimentAnalysisRunStatus `json:"analysisRuns,omitempty"`
+}
+
+// TemplateStatus is how a template is doing.
+type TemplateStatus struct {
+	// Name of the template.
+	Name string `json:"name"`
+
+	// Number of pods.
+	Replicas int32 `json:"replicas"`
+
+	// Number of pods of the template as it is now.
+	UpdatedReplicas int32 `json:"updatedReplicas"`
+
+	// Number of ready pods.
+	ReadyReplicas int32 `json:"readyReplicas"`
+
+	// Number of pods that have been ready for minReadySeconds.
+	AvailableReplicas int32 `json:"availableReplicas"`
+
+	// Number of times that the name of the ReplicaSet was taken by another one.
+	// +optional
+	CollisionCount *int32 `json:"collisionCount,omitempty"`
+
+	// How the template is doing or ended.
+	// +optional
+	Status TemplateStatusCode `json:"status,omitempty"`
+
+	// Why, in a sentence.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// When status last changed, or progress was last seen.
+	// +optional
+	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
+
+	// Name of the Service for the pods.
+	// +optional
+	ServiceName string `json:"serviceName,omitempty"`
+
+	// Hash of the template, as its pods carry it.
+	// +optional
+	PodTemplateHash string `json:"podTemplateHash,omitempty"`
+}
+
+// TemplateStatusCode is how a template of an experiment is doing or ended.
+type TemplateStatusCode string
+
+// The states of a template.
+const (
+	// TemplateStatusProgressing: pods are becoming available.
+	TemplateStatusProgressing TemplateStatusCode = "Progressing"
+	// TemplateStatusRunning: all pods are available.
+	TemplateStatusRunning TemplateStatusCode = "Running"
+	// TemplateStatusSuccessful: ran as long as it was meant to.
+	TemplateStatusSuccessful TemplateStatusCode = "Successful"
+	// TemplateStatusFailed: did not become available in time.
+	TemplateStatusFailed TemplateStatusCode = "Failed"
+	// TemplateStatusError: could not be run.
+	TemplateStatusError TemplateStatusCode = "Error"
+)
+
+// ExperimentAnalysisRunStatus is how an analysis of an experiment is doing.
+type ExperimentAnalysisRunStatus struct {
+	// Name of the analysis.
+	Name string `json:"name"`
+
+	// Name of its AnalysisRun.
+	AnalysisRun string `json:"analysisRun"`
+
+	// How it is doing or ended.
+	Phase AnalysisPhase `json:"phase"`
+
+	// Why, in a sentence.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// ExperimentCondition is one aspect of how an experiment is doing.
+type ExperimentCondition struct {
+	// Which aspect.
+	Type ExperimentConditionType `json:"type"`
+
+	// Whether it holds: True, False or Unknown.
+	Status corev1.ConditionStatus `json:"status"`
+
+	// When the condition was last written.
+	LastUpdateTime metav1.Time `json:"lastUpdateTime"`
+
+	// When status last changed.
+	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
+
+	// Why, in one word for programs.
+	Reason string `json:"reason"`
+
+	// Why, in a sentence for people.
+	Message string `json:"message"`
+}
+
+// ExperimentConditionType is an aspect of an Experiment that a condition tells about.
+type ExperimentConditionType string
+
+// The conditions of an Experiment.
+const (
+	// ExperimentConditionProgressing is True while the experiment makes progress or is done.
+	ExperimentConditionProgressing ExperimentConditionType = "Progressing"
+	// ExperimentConditionInvalidSpec is present and True while the spec is wrong.
+	ExperimentConditionInvalidSpec ExperimentConditionType = "InvalidExperimentSpec"
+)

@@ -1,0 +1,159 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/util/intstr"
+
+// CloudWatchMetric is a query to Amazon CloudWatch. The result is a list of the results of its queries.
+type CloudWatchMetric struct {
+	// How far back the queries look, such as "5m". Defaults to 5m.
+	// +optional
+	Interval DurationString `json:"interval,omitempty"`
+
+	// The queries.
+	MetricDataQueries []CloudWatchMetricDataQuery `json:"metricDataQueries"`
+}
+
+// CloudWatchMetricDataQuery is a metric, or an expression over other queries.
+type CloudWatchMetricDataQuery struct {
+	// Name by which expressions refer to this query.
+	ID string `json:"id,omitempty"`
+
+	// Expression over other queries. Give this or metricStat.
+	// +optional
+	Expression *string `json:"expression,omitempty"`
+
+	// Label of the result.
+	// +optional
+	Label *string `json:"label,omitempty"`
+
+	// The metric. Give this or expression.
+	// +optional
+	MetricStat *CloudWatchMetricStat `json:"metricStat,omitempty"`
+
+	// Seconds between two values, as a number or a text with {{args.<name>}}. For an expression.
+	// +optional
+	Period *intstr.IntOrString `json:"period,omitempty"`
+
+	// Whether this query is part of the result. Defaults to true.
+	// +optional
+	ReturnData *bool `json:"returnData,omitempty"`
+}
+
+// CloudWatchMetricStat is a metric and how its values are summed up.
+type CloudWatchMetricStat struct {
+	// The metric.
+	// +optional
+	Metric CloudWatchMetricStatMetric `json:"metric,omitempty"`
+
+	// Seconds that are summed up to one value, as a number or a text with {{args.<name>}}.
+	// +optional
+	Period intstr.IntOrString `json:"period,omitempty"`
+
+	// How they are summed up, such as Average, Sum or p99.
+	// +optional
+	Stat string `json:"stat,omitempty"`
+
+	// Unit of the metric, such as Count or Seconds.
+	// +optional
+	Unit string `json:"unit,omitempty"`
+}
+
+// CloudWatchMetricStatMetric names a metric.
+type CloudWatchMetricStatMetric struct {
+	// Dimensions that tell the metric from others of its name.
+	// +optional
+	Dimensions []CloudWatchMetricStatMetricDimension `json:"dimensions,omitempty"`
+
+	// Name of the metric.
+	// +optional
+	MetricName string `json:"metricName,omitempty"`
+
+	// Namespace of the metric, such as AWS/ApplicationELB.
+	// +optional
+	Namespace *string `json:"namespace,omitempty"`
+}
+
+// CloudWatchMetricStatMetricDimension is a dimension of a metric.
+type CloudWatchMetricStatMetricDimension struct {
+	// Name of the dimension.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// Value of the dimension.
+	// +optional
+	Value string `json:"value,omitempty"`
+}
+
+// KayentaMetric is a judgement by Kayenta, which compares the metrics of the new version with those of the old one. The
+// result is a score of 0 to 100.
+type KayentaMetric struct {
+	// URL of the server.
+	Address string `json:"address"`
+
+	// Name of the application.
+	Application string `json:"application"`
+
+	// Name of the configuration that says what is compared.
+	CanaryConfigName string `json:"canaryConfigName"`
+
+	// Name of the account that reads metrics.
+	MetricsAccountName string `json:"metricsAccountName"`
+
+	// Name of the account that holds configurations.
+	ConfigurationAccountName string `json:"configurationAccountName"`
+
+	// Name of the account that stores results.
+	StorageAccountName string `json:"storageAccountName"`
+
+	// The scores that pass.
+	Threshold KayentaThreshold `json:"threshold"`
+
+	// What is compared.
+	Scopes []KayentaScope `json:"scopes"`
+
+	// Whether the range of each comparison begins with the first one, rather than with the one before. Defaults to false.
+	// +optional
+	Lookback bool `json:"lookback,omitempty"`
+}
+
+// KayentaThreshold is the scores that pass.
+type KayentaThreshold struct {
+	// Least score that passes.
+	Pass int64 `json:"pass"`
+
+	// Least score that is inconclusive; less fails.
+	Marginal int64 `json:"marginal"`
+}
+
+// KayentaScope is what is compared with what.
+type KayentaScope struct {
+	// Name of the scope, as in the configuration.
+	Name string `json:"name"`
+
+	// The old version.
+	ControlScope ScopeDetail `json:"controlScope"`
+
+	// The new version.
+	ExperimentScope ScopeDetail `json:"experimentScope"`
+}
+
+// ScopeDetail is one side of a comparison.
+type ScopeDetail struct {
+	// What tells this version's metrics from those of others.
+	Scope string `json:"scope"`
+
+	// Region that the metrics are of.
+	// +optional
+	Region string `json:"region"`
+
+	// Seconds between two values.
+	// +optional
+	Step int64 `json:"step"`
+
+	// Begin of the range, in RFC 3339.
+	// +optional
+	Start string `json:"start"`
+
+	// End of the range, in RFC 3339.
+	// +optional
+	End string `json:"end"`
+}

@@ -1,0 +1,143 @@
+package v1alpha1
+
+// Labels that the controller sets.
+const (
+	// PodTemplateHashLabel identifies a version. It is on ReplicaSets, pods, AnalysisRuns and Experiments, and it is the key
+	// by which Services, DestinationRule subsets and VirtualNodes select one version.
+	PodTemplateHashLabel = "rollouts-pod-template-hash"
+
+	// InstanceIDLabel shards objects between controllers: one that runs with --instance-id X takes the objects that carry X,
+	// and one without the flag takes those that lack the label. Children inherit it.
+	InstanceIDLabel = "argo-rollouts.argoproj.io/controller-instance-id"
+
+	// RolloutTypeLabel says on an AnalysisRun why it was started. Its values are the RolloutType constants.
+	RolloutTypeLabel = "rollout-type"
+
+	// StepIndexLabel is on AnalysisRuns of canary steps: the decimal index of the step, counting from zero.
+	StepIndexLabel = "step-index"
+
+	// AnalysisRunUIDLabel links a Job of a job metric, and the pods of that Job, to the AnalysisRun.
+	AnalysisRunUIDLabel = "analysisrun.argoproj.io/uid"
+
+	// PrimaryClusterLabel, set to "true", marks the Secret in the controller's namespace that holds the kubeconfig of the
+	// cluster in which the Istio objects live.
+	PrimaryClusterLabel = "istio.argoproj.io/primary-cluster"
+)
+
+// Values of RolloutTypeLabel.
+const (
+	RolloutTypeStep          = "Step"
+	RolloutTypeBackground    = "Background"
+	RolloutTypePrePromotion  = "PrePromotion"
+	RolloutTypePostPromotion = "PostPromotion"
+)
+
+// Annotations that the controller sets.
+const (
+	// RevisionAnnotation is on the Rollout, its ReplicaSets, AnalysisRuns and Experiments: the decimal revision.
+	RevisionAnnotation = "rollout.argoproj.io/revision"
+
+	// RevisionHistoryAnnotation is on a ReplicaSet that became current again: its earlier revisions, comma separated.
+	RevisionHistoryAnnotation = "rollout.argoproj.io/revision-history"
+
+	// DesiredReplicasAnnotation is on a ReplicaSet: the Rollout's spec.replicas when the ReplicaSet was last scaled.
+	DesiredReplicasAnnotation = "rollout.argoproj.io/desired-replicas"
+
+	// WorkloadGenerationAnnotation is on a Rollout with a workloadRef: the generation of the workload that was last read.
+	WorkloadGenerationAnnotation = "rollout.argoproj.io/workload-generation"
+
+	// EphemeralMetadataAnnotation is on a ReplicaSet: the labels and annotations that were put on its pods for the role the
+	// version plays now, as JSON, so that only these are taken away later.
+	EphemeralMetadataAnnotation = "rollout.argoproj.io/ephemeral-metadata"
+
+	// ScaleDownDeadlineAnnotation is on a ReplicaSet that is kept for a while after it stopped serving: the RFC 3339 instant,
+	// in UTC, from which it may be scaled to zero. The key has no domain, and never had.
+	ScaleDownDeadlineAnnotation = "scale-down-deadline"
+
+	// ManagedByAnnotation is on Services, DestinationRules and VirtualNodes: the name of the Rollout that steers them.
+	ManagedByAnnotation = "argo-rollouts.argoproj.io/managed-by-rollouts"
+
+	// RestartedAfterAnnotation is a legacy of early versions. It is read by nobody and kept where it is found.
+	RestartedAfterAnnotation = "argo-rollouts.argoproj.io/restarted-after"
+
+	// ExperimentNameAnnotation is on ReplicaSets and Services of an Experiment: the Experiment's name.
+	ExperimentNameAnnotation = "experiment.argoproj.io/name"
+
+	// ExperimentTemplateNameAnnotation is on ReplicaSets and Services of an Experiment: the name of the template they are of.
+	ExperimentTemplateNameAnnotation = "experiment.argoproj.io/template-name"
+
+	// AnalysisRunNameAnnotation is on a Job of a job metric: the name of the AnalysisRun.
+	AnalysisRunNameAnnotation = "analysisrun.argoproj.io/name"
+
+	// AnalysisRunNamespaceAnnotation is on a Job of a job metric: the namespace of the AnalysisRun.
+	AnalysisRunNamespaceAnnotation = "analysisrun.argoproj.io/namespace"
+
+	// AnalysisRunMetricNameAnnotation is on a Job of a job metric: the name of the metric it measures.
+	AnalysisRunMetricNameAnnotation = "analysisrun.argoproj.io/metric-name"
+
+	// ManagedALBAnnotationsAnnotation is on an Ingress: which of its annotations belong to which Rollout, as a JSON object
+	// of Rollout name to list of annotation keys.
+	ManagedALBAnnotationsAnnotation = "rollouts.argoproj.io/managed-alb-annotations"
+
+	// NotificationSubscribePrefix starts the annotations by which a user subscribes to notifications:
+	// notifications.argoproj.io/subscribe.<trigger>.<service>.
+	NotificationSubscribePrefix = "notifications.argoproj.io/subscribe."
+
+	// NotifiedAnnotation keeps the books of which notifications have been sent.
+	NotifiedAnnotation = "notified.notifications.argoproj.io"
+)
+
+// Objects that the controller looks for by name in its own namespace.
+const (
+	// ConfigMapName is the ConfigMap that lists the plugins.
+	ConfigMapName = "argo-rollouts-config"
+
+	// NotificationConfigMapName is the ConfigMap with notification triggers, templates and services.
+	NotificationConfigMapName = "argo-rollouts-notification-configmap"
+
+	// NotificationSecretName is the Secret with the credentials of notification services.
+	NotificationSecretName = "argo-rollouts-notification-secret"
+
+	// LeaseName is the Lease for leader election; controllers with an instance id append "-<instance id>".
+	LeaseName = "argo-rollouts-controller-lock"
+
+	// EventSource is the component that events are reported under.
+	EventSource = "rollouts-controller"
+)
+
+// GatewayAPIPluginName is the key under trafficRouting.plugins whose config the native Gateway API router reads as its own.
+const GatewayAPIPluginName = "argoproj-labs/gatewayAPI"
+
+// What a field means when it is left out.
+const (
+	// DefaultReplicas is spec.replicas.
+	DefaultReplicas int32 = 1
+	// DefaultRevisionHistoryLimit is spec.revisionHistoryLimit.
+	DefaultRevisionHistoryLimit int32 = 10
+	// DefaultRunHistoryLimit is spec.analysis.successfulRunHistoryLimit and unsuccessfulRunHistoryLimit.
+	DefaultRunHistoryLimit int32 = 5
+	// DefaultMaxSurge is maxSurge of a canary.
+	DefaultMaxSurge = "25%"
+	// DefaultMaxUnavailable is maxUnavailable of a canary and of a blue-green update.
+	DefaultMaxUnavailable = "25%"
+	// DefaultProgressDeadlineSeconds is progressDeadlineSeconds of Rollouts and Experiments.
+	DefaultProgressDeadlineSeconds int32 = 600
+	// DefaultScaleDownDelaySeconds is scaleDownDelaySeconds of blue-green updates, routed canaries and Experiments.
+	DefaultScaleDownDelaySeconds int32 = 30
+	// DefaultAbortScaleDownDelaySeconds is abortScaleDownDelaySeconds.
+	DefaultAbortScaleDownDelaySeconds int32 = 30
+	// DefaultMaxTrafficWeight is trafficRouting.maxTrafficWeight.
+	DefaultMaxTrafficWeight int32 = 100
+	// DefaultMirrorPercentage is setMirrorRoute.percentage.
+	DefaultMirrorPercentage int32 = 100
+	// DefaultConsecutiveErrorLimit is consecutiveErrorLimit of a metric.
+	DefaultConsecutiveErrorLimit int32 = 4
+	// DefaultMeasurementRetention is how many measurements of a metric an AnalysisRun keeps.
+	DefaultMeasurementRetention int32 = 10
+	// DefaultExperimentReplicas is replicas of a template of an Experiment.
+	DefaultExperimentReplicas int32 = 1
+	// DefaultNginxAnnotationPrefix is trafficRouting.nginx.annotationPrefix.
+	DefaultNginxAnnotationPrefix = "nginx.ingress.kubernetes.io"
+	// DefaultALBAnnotationPrefix is trafficRouting.alb.annotationPrefix.
+	DefaultALBAnnotationPrefix = "alb.ingress.kubernetes.io"
+)

@@ -1,0 +1,207 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Rollout runs a set of equal pods, like a Deployment, and replaces them by a new version step by step: as a canary, which
+// takes a growing share of the traffic, or as blue-green, where all traffic moves at once to a version that was checked
+// before. Analyses, experiments and pauses decide whether and when the update goes on.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=rollouts,shortName=ro,categories=all
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.HPAReplicas,selectorpath=.status.selector
+// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.spec.replicas`,description="Number of pods that are wanted"
+// +kubebuilder:printcolumn:name="Current",type=integer,JSONPath=`.status.replicas`,description="Number of pods of all versions"
+// +kubebuilder:printcolumn:name="Up-to-date",type=integer,JSONPath=`.status.updatedReplicas`,description="Number of pods of the newest version"
+// +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`,description="Number of pods that have been ready for minReadySeconds"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type Rollout struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What to run and how to update it. Written by users, and by autoscalers through the scale subresource.
+	Spec RolloutSpec `json:"spec"`
+
+	// What the controller has observed and what it is in the middle of. Users write only abort, promoteFull and
+	// pauseConditions here, usually through the command line: `kubectl argo rollouts abort|promote|retry`.
+	// +optional
+	Status RolloutStatus `json:"status,omitempty"`
+}
+
+// RolloutList is a list of Rollouts.
+//
+// +kubebuilder:object:root=true
+type RolloutList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Rollout `json:"items"`
+}
+
+// RolloutSpec is what to run and how to update it.
+type RolloutSpec struct {
+	// Number of pods that serve when no update is under way. During an update there may be more, or for a while fewer: see
+	// maxSurge and maxUnavailable of the strategy. Defaults to 1; 0 is allowed and stops all pods.
+	// An autoscaler changes this field through the scale subresource.
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// Labels by which the Rollout knows its pods. Must select the labels of template, must not be empty, and cannot be
+	// changed once it is set. Required unless workloadRef supplies it.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+
+	// The pods to run. Any change here, apart from labels and annotations that the strategy adds itself, is a new version
+	// and starts an update. Required, unless workloadRef names an object to take it from.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	Template corev1.PodTemplateSpec `json:"template,omitempty,omitzero"`
+
+	// The object to take the pod template from, instead of writing it here. Template must be left out then.
+	// +optional
+	WorkloadRef *ObjectRef `json:"workloadRef,omitempty"`
+
+	// Seconds that a new pod must be ready, without any of its containers crashing, before it counts as available.
+	// Defaults to 0: available as soon as ready. Must be less than progressDeadlineSeconds. Changing it does not make a new
+	// version.
+	// +optional
+	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
+
+	// How a new version takes the place of the old one. Set exactly one of canary and blueGreen.
+	Strategy RolloutStrategy `json:"strategy"`
+
+	// Number of old versions, ReplicaSets of size zero, that are kept to roll back to. Defaults to 10. Versions that are
+	// still in use are kept besides.
+	// +optional
+	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
+
+	// Stops the Rollout where it is: no pods are added or removed, no step is taken and no Service is switched until it is
+	// false again. Defaults to false. Not to be confused with pause steps, which the controller keeps in
+	// status.pauseConditions.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+
+	// Seconds that an update may take without making progress before the Rollout is reported as degraded. Time spent in
+	// pauses, analysis steps and experiment steps does not count. Defaults to 600; must be greater than minReadySeconds.
+	// +optional
+	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
+
+	// Whether an update that exceeds progressDeadlineSeconds is aborted, and traffic returned to the stable version, rather
+	// than only reported. Defaults to false.
+	// +optional
+	ProgressDeadlineAbort bool `json:"progressDeadlineAbort,omitempty"`
+
+	// Pods created before this instant are replaced, a few at a time and respecting PodDisruptionBudgets, once the instant
+	// has passed. Not a new version: no steps are run.
+	// +optional
+	RestartAt *metav1.Time `json:"restartAt,omitempty"`
+
+	// When a return to an earlier version skips steps, pauses and analyses.
+	// +optional
+	RollbackWindow *RollbackWindowSpec `json:"rollbackWindow,omitempty"`
+
+	// How many finished AnalysisRuns and Experiments are kept.
+	// +optional
+	Analysis *AnalysisRunStrategy `json:"analysis,omitempty"`
+}
+
+// ObjectRef names a workload in the Rollout's namespace whose pod template the Rollout runs.
+type ObjectRef struct {
+	// API version of the workload: apps/v1 for Deployment and ReplicaSet, v1 for PodTemplate.
+	// +optional
+	APIVersion string `json:"apiVersion,omitempty"`
+
+	// Kind of the workload: Deployment, ReplicaSet or PodTemplate.
+	// +optional
+	Kind string `json:"kind,omitempty"`
+
+	// Name of the workload, in the namespace of the Rollout.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// What happens to the pods of a referenced Deployment once the Rollout runs its pods instead: "never" leaves them
+	// (default), "onsuccess" scales the Deployment to zero when the Rollout is first healthy, "progressively" scales it down
+	// as pods of the Rollout become ready.
+	// +optional
+	ScaleDown WorkloadScaleDown `json:"scaleDown,omitempty"`
+}
+
+// WorkloadScaleDown is what happens to the pods of a referenced Deployment.
+type WorkloadScaleDown string
+
+const (
+	// ScaleDownNever leaves the Deployment as it is.
+	ScaleDownNever WorkloadScaleDown = "never"
+	// ScaleDownOnSuccess scales the Deployment to zero when the Rollout is first healthy.
+	ScaleDownOnSuccess WorkloadScaleDown = "onsuccess"
+	// ScaleDownProgressively scales the Deployment down as the Rollout's pods become ready.
+	ScaleDownProgressively WorkloadScaleDown = "progressively"
+)
+
+// RolloutStrategy is how a new version takes the place of the old one. Exactly one of its fields is set.
+type RolloutStrategy struct {
+	// Runs the new version beside the old one, both at full size, and moves all traffic at once.
+	// +optional
+	BlueGreen *BlueGreenStrategy `json:"blueGreen,omitempty"`
+
+	// Moves traffic to the new version a part at a time.
+	// +optional
+	Canary *CanaryStrategy `json:"canary,omitempty"`
+}
+
+// RollbackWindowSpec is when a return to an earlier version skips steps, pauses and analyses.
+type RollbackWindowSpec struct {
+	// Number of versions to look back: going back to a version of which fewer than this many others were created since
+	// skips all steps. Defaults to 0: every rollback runs all steps, except one to the version that is still stable.
+	// +optional
+	Revisions int32 `json:"revisions,omitempty"`
+}
+
+// AnalysisRunStrategy is how many finished AnalysisRuns and Experiments of earlier updates are kept. Those of the current
+// update are always kept.
+type AnalysisRunStrategy struct {
+	// Number of successful AnalysisRuns, and of successful Experiments, to keep. Defaults to 5.
+	// +optional
+	SuccessfulRunHistoryLimit *int32 `json:"successfulRunHistoryLimit,omitempty"`
+
+	// Number of failed, erroneous and inconclusive AnalysisRuns, and of such Experiments, to keep. Defaults to 5.
+	// +optional
+	UnsuccessfulRunHistoryLimit *int32 `json:"unsuccessfulRunHistoryLimit,omitempty"`
+}
+
+// PodTemplateMetadata is labels and annotations for pods.
+type PodTemplateMetadata struct {
+	// Labels to add to the pods.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Annotations to add to the pods.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// AntiAffinity keeps pods of the new version off the nodes of the old one, so that an autoscaler which removes nodes after
+// the update does not take the new version with it. Exactly one of its fields is set.
+type AntiAffinity struct {
+	// Prefer other nodes, and use the same ones when there are no others.
+	// +optional
+	PreferredDuringSchedulingIgnoredDuringExecution *PreferredDuringSchedulingIgnoredDuringExecution `json:"preferredDuringSchedulingIgnoredDuringExecution,omitempty"`
+
+	// Insist on other nodes; pods stay pending when there are none.
+	// +optional
+	RequiredDuringSchedulingIgnoredDuringExecution *RequiredDuringSchedulingIgnoredDuringExecution `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
+}
+
+// PreferredDuringSchedulingIgnoredDuringExecution is how strongly other nodes are preferred.
+type PreferredDuringSchedulingIgnoredDuringExecution struct {
+	// Weight of the preference against the scheduler's other preferences, 1 to 100.
+	Weight int32 `json:"weight"`
+}
+
+// RequiredDuringSchedulingIgnoredDuringExecution has no settings: written as {}.
+type RequiredDuringSchedulingIgnoredDuringExecution struct{}
