@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-delivery/sluice/playground/cluster"
+)
+
+func upCommand() *cobra.Command {
+	opts := cluster.Options{Nodes: 0, PodReadyAfter: time.Second}
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start a cluster, and run it until interrupted",
+		Long: `Starts a cluster and runs it until it is interrupted. The path of the administrator's kubeconfig is printed on standard
+output as soon as the cluster can be used.
+
+With --data-dir everything in the cluster, its address and its credentials survive a restart. Without, nothing is left behind.`,
+		Example: `  # In one terminal:
+  sluice-playground up --kubeconfig playground.kubeconfig
+  # In another:
+  export KUBECONFIG=$PWD/playground.kubeconfig
+  sluice-playground kubectl get nodes`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return up(cmd, opts) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.DataDir, "data-dir", "", "folder for the cluster's state (default: a temporary folder, removed at the end)")
+	flags.IntVar(&opts.Port, "port", 0, "port of the API server (default: the one of the last run with this data folder, or else any free one)")
+	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "also write the kubeconfig to this file")
+	flags.IntVar(&opts.Nodes, "nodes", opts.Nodes, "number of simulated nodes")
+	flags.DurationVar(&opts.PodReadyAfter, "pod-ready-after", opts.PodReadyAfter, "how long a pod takes to become ready, unless it says so itself")
+	flags.StringVar(&opts.AuditLog, "audit-log", "", "log every request to this file, one JSON object a line")
+	flags.StringVar(&opts.LogFile, "log-file", "", "log of all components (default: playground.log in the data folder)")
+	flags.IntVarP(&opts.Verbosity, "v", "v", 0, "verbosity of that log, 0 to 10")
+	return cmd
+}
+
+// up runs a cluster until the command's context ends, which is what SIGINT and SIGTERM do.
+func up(cmd *cobra.Command, opts cluster.Options) error {
+	if opts.Port < 0 || opts.Port > 65535 {
+		return usageError{fmt.Errorf("--port %d is not between 0 and 65535", opts.Port)}
+	}
+	if opts.Nodes < 0 {
+		return usageError{fmt.Errorf("--nodes %d is negative", opts.Nodes)}
+	}
+	if opts.PodReadyAfter < 0 {
+		return usageError{fmt.Errorf("--pod-ready-after %s is negative", opts.PodReadyAfter)}
+	}
+	begin := time.Now()
+	c, err := cluster.Start(cmd.Context(), opts)
+	if err != nil {
+		if cmd.Context().Err() != nil {
+			return nil // Interrupted on the way up: that is what the user wanted.
+		}
+		return err
+	}
+	defer c.Stop()
+	fmt.Fprintln(cmd.OutOrStdout(), c.Kubeconfig)
+	fmt.Fprintf(cmd.ErrOrStderr(), "Kubernetes is ready after %.1f s. Use it: export KUBECONFIG=%s (log: %s; stop: Ctrl-C)\n",
+		time.Since(begin).Seconds(), c.Kubeconfig, c.LogFile)
+	select {
+	case <-cmd.Context().Done():
+		return nil
+	case err := <-c.Failed():
+		return fmt.Errorf("%w (log: %s)", err, c.LogFile)
+	}
+}
