@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// canary moves the pods of both versions towards the current step's weight, then the rollout to the next step.
+func (p *pass) canary(c spec.Canary) {
+	if p.is.StableRS == "" {
+		p.promote("Initial deploy")
+	}
+	p.scaleCanary(c)
+	if !p.promoted() {
+		p.advance(c)
+	}
+}
+
+func (p *pass) scaleCanary(c spec.Canary) {
+	if p.spec.Paused && !p.is.Abort { // an abort is urgent, and does not wait for someone to end the pause
+		p.note(TopicWait, "nothing is scaled and no step ends", "spec.paused is set")
+		if p.create != nil {
+			p.scaleNew(0, "spec.paused is set")
+		}
+		return
+	}
+	var (
+		l           = limits{replicas: p.spec.Replicas, maxSurge: c.MaxSurge, maxUnavailable: c.MaxUnavailable}
+		ideal, why  = p.ideal(c)
+		stable      = p.stableBeside()
+		next        = basicCounts(l, ideal, p.new.fleet(), stable.fleet(), p.otherFleets())
+		stillServes = p.new.fleet().serving() + stable.fleet().serving()
+	)
+	p.scaleNew(next.canary, why)
+	if stable != nil {
+		p.scale(stable, next.stable, fmt.Sprintf("%s, which leaves %d", why, ideal.stable))
+	}
+	for _, o := range p.otherFleets() {
+		stillServes += o.serving()
+	}
+	for i, n := range oldCounts(l, stillServes, p.otherFleets()) {
+		p.scale(&p.others[i], n, "neither the new nor the stable version")
+	}
+}
+
+// ideal is how many pods each version should end up with at the current step, and why.
+func (p *pass) ideal(c spec.Canary) (counts, string) {
+	if p.stableBeside() == nil {
+		return counts{canary: p.spec.Replicas}, fmt.Sprintf("the only version takes all %d", p.spec.Replicas)
+	}
+	weight := p.weight(c)
+	ideal := idealCounts(p.spec.Replicas, weight, c.MaxWeight, c.MaxSurge)
+	share := fmt.Sprintf("%d %%", weight)
+	if c.MaxWeight != 100 {
+		share = fmt.Sprintf("%d/%d", weight, c.MaxWeight)
+	}
+	return ideal, fmt.Sprintf("%s of %d is %d", share, p.spec.Replicas, ideal.canary)
+}
+
+// stableBeside is the stable version where it is another than the new one.
+func (p *pass) stableBeside() *version {
+	if p.stable == p.new {
+		return nil
+	}
+	return p.stable
+}
+
+// weight is the canary's share at the current step: the last setWeight at or before it.
+func (p *pass) weight(c spec.Canary) int32 {
+	switch {
+	case p.is.PromoteFull:
+		return c.MaxWeight
+	case p.is.Abort:
+		return 0
+	case p.at() == p.stepCount():
+		return c.MaxWeight
+	}
+	for i := p.at(); i >= 0; i-- {
+		if s, ok := c.Steps[i].(spec.SetWeight); ok {
+			return s.Weight
+		}
+	}
+	return 0
+}
+
+// reached reports whether the pods are as the current step wants them, or else what is missing.
+func (p *pass) reached(c spec.Canary) (bool, string) {
+	ideal, _ := p.ideal(c)
+	canary := p.new.fleet()
+	if !c.Threshold.Met(canary.available, ideal.canary) {
+		return false, fmt.Sprintf("%d of %d canary pods available", canary.available, ideal.canary)
+	}
+	if canary.desired != ideal.canary || canary.available > ideal.canary {
+		return false, fmt.Sprintf("the canary is on its way from %d to %d pods", canary.actual, ideal.canary)
+	}
+	if stable := p.stableBeside().fleet(); p.stableBeside() != nil && (stable.desired != ideal.stable || stable.actual != ideal.stable) {
+		return false, fmt.Sprintf("the stable version is on its way from %d to %d pods", stable.actual, ideal.stable)
+	}
+	for i := range p.others {
+		if n := p.others[i].Status.AvailableReplicas; n > 0 {
+			return false, fmt.Sprintf("%s still has %s", p.others[i].Name, pods(n))
+		}
+	}
+	return true, ""
+}

@@ -1,0 +1,24 @@
+// Package plan decides what happens next to a Rollout. It is the engine: everything that is hard about a rollout is here, and
+// nothing here touches the world.
+//
+// [Next] takes what was observed and returns a [Plan]: what to create and scale, what to write into the status, what to tell,
+// when to look again, and every decision with its reason. It is a pure function: no clock, no client, no logger, no random
+// numbers, no state. The controller, the simulator, `explain` and the tests all call it, and equal inputs give equal plans.
+//
+// A pass goes through these steps, each in its own file:
+//
+//	observed.go    sort the ReplicaSets into new, stable and others
+//	revision.go    has the template or the list of steps changed? did a person abort, retry, resume?
+//	canary.go      how many pods each version should have now, and the changes that lead there
+//	steps.go       is the current step complete? then which one is next
+//	history.go     which old ReplicaSets to forget
+//	conditions.go  what the status says: conditions, phase, message
+//	record.go      counts, the next status, and the events that its changes are worth
+//
+// Two habits keep a crash between any two writes harmless. Names of children follow from the template, so doing a thing twice
+// is doing it once. And a pass acts on the step that is recorded: where it decides to go on to the next one it records that and
+// changes no ReplicaSet, so that nobody can find pods of a step that no status knows of.
+//
+// What must not be here: reading the clock, Kubernetes clients, logging, anything random; strings meant for one router or one
+// command only.
+package plan

@@ -1,0 +1,119 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// edit is a ReplicaSet on its way to what it should be.
+type edit struct {
+	from, to *appsv1.ReplicaSet
+	reasons  []string
+}
+
+// edit returns the ReplicaSet to change in place of v's own, which may be shared with a cache.
+func (p *pass) edit(v *version) *appsv1.ReplicaSet { return p.editFor(v, "").to }
+
+func (p *pass) editFor(v *version, reason string) *edit {
+	e, ok := p.edits[v.Name]
+	if !ok {
+		e = &edit{from: v.ReplicaSet, to: v.DeepCopy()}
+		p.edits[v.Name] = e
+	}
+	if reason != "" {
+		e.reasons = append(e.reasons, reason)
+	}
+	return e
+}
+
+// scale sets how many pods a version should have.
+func (p *pass) scale(v *version, to int32, reason string) {
+	from := v.desired()
+	if from == to {
+		return
+	}
+	set := p.editFor(v, reason).to
+	set.Spec.Replicas = &to
+	if set.Annotations == nil {
+		set.Annotations = map[string]string{}
+	}
+	set.Annotations[v1alpha1.DesiredReplicasAnnotation] = strconv.Itoa(int(p.spec.Replicas))
+	if to == 0 {
+		delete(set.Annotations, v1alpha1.ScaleDownDeadlineAnnotation)
+	}
+	p.tellScale(set, from, to, reason)
+}
+
+// scaleNew sets how many pods the new version should have, whether it has a ReplicaSet yet or not.
+func (p *pass) scaleNew(to int32, reason string) {
+	if p.create == nil {
+		p.scale(p.new, to, reason)
+		return
+	}
+	set := p.create.ReplicaSet
+	set.Spec.Replicas = &to
+	p.create.Reason = reason
+	p.event(v1alpha1.EventNewReplicaSetCreated, "Created ReplicaSet %s (revision %s)", set.Name, set.Annotations[v1alpha1.RevisionAnnotation])
+	if to == 0 {
+		p.note(TopicGrow, "create "+set.Name+" without pods", reason)
+		return
+	}
+	p.tellScale(set, 0, to, reason)
+}
+
+func (p *pass) tellScale(set *appsv1.ReplicaSet, from, to int32, reason string) {
+	direction, topic := "up", TopicGrow
+	if to < from {
+		direction, topic = "down", TopicShrink
+	}
+	p.event(v1alpha1.EventScalingReplicaSet, "Scaled %s ReplicaSet %s (revision %s) from %d to %d",
+		direction, set.Name, set.Annotations[v1alpha1.RevisionAnnotation], from, to)
+	text := fmt.Sprintf("scale %s from %d to %d", set.Name, from, to)
+	if p.create != nil && p.create.ReplicaSet == set {
+		text = fmt.Sprintf("create %s with %s", set.Name, pods(to))
+	}
+	p.note(topic, text, reason)
+}
+
+// collect puts the changes of this pass into the plan: what adds pods or only labels first, what takes pods away last.
+func (p *pass) collect() {
+	if p.create != nil {
+		p.plan.Grow = append(p.plan.Grow, *p.create)
+	}
+	var shrink []Change
+	for _, v := range p.all() {
+		e, ok := p.edits[v.Name]
+		if !ok {
+			continue
+		}
+		change := UpdateReplicaSet{From: e.from, To: e.to, Reason: joinReasons(e.reasons)}
+		if e.to.Spec.Replicas != nil && *e.to.Spec.Replicas < v.desired() {
+			shrink = append(shrink, change)
+			continue
+		}
+		p.plan.Grow = append(p.plan.Grow, change)
+	}
+	p.plan.Shrink = slices.Concat(shrink, p.plan.Shrink) // scaling down before deleting what is empty
+}
+
+func joinReasons(reasons []string) string {
+	switch len(reasons) {
+	case 0:
+		return "follow the Rollout"
+	case 1:
+		return reasons[0]
+	}
+	return fmt.Sprintf("%s; %s", reasons[0], joinReasons(reasons[1:]))
+}
+
+func pods(n int32) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", n)
+}

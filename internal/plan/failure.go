@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// createRetry is how often a ReplicaSet that the API server refused is tried again: what refused it, such as a quota or an
+// admission policy, may be mended without the Rollout changing.
+const createRetry = 30 * time.Second
+
+// cannotCreate is the pass after the API server did not take the new version's ReplicaSet. The update does not begin; what runs
+// goes on running, and scaling.
+func (p *pass) cannotCreate() {
+	if p.CreateFailure.Taken {
+		p.tryNextHash()
+		return
+	}
+	if c, ok := p.spec.Strategy.(spec.Canary); ok && p.stable != nil && !p.spec.Paused {
+		l := limits{replicas: p.spec.Replicas, maxSurge: c.MaxSurge, maxUnavailable: c.MaxUnavailable}
+		next := basicCounts(l, counts{stable: p.spec.Replicas}, fleet{}, p.stable.fleet(), p.otherFleets())
+		p.scale(p.stable, next.stable, "the new version cannot be created")
+	}
+	p.collect()
+	p.count()
+
+	message := "Failed to create replica set \"" + p.CreateFailure.Name + "\": " + p.CreateFailure.Message
+	if p.condition(v1alpha1.ConditionProgressing).Message != message {
+		p.warn(v1alpha1.ReasonReplicaSetCreateError, "%s", message)
+	}
+	p.set(v1alpha1.ConditionProgressing, corev1.ConditionFalse, v1alpha1.ReasonReplicaSetCreateError, message)
+	p.note(TopicRefuse, "create "+p.CreateFailure.Name, p.CreateFailure.Message)
+	p.is.Phase, p.is.Message = v1alpha1.RolloutPhaseDegraded, v1alpha1.ReasonReplicaSetCreateError+": "+message
+	p.wake(p.Now.Add(createRetry))
+	p.record()
+}
+
+// tryNextHash records a collision of hashes. The next pass names the version anew.
+func (p *pass) tryNextHash() {
+	count := int32(1)
+	if p.is.CollisionCount != nil {
+		count += *p.is.CollisionCount
+	}
+	p.is.CollisionCount = &count
+	p.note(TopicRefuse, "the name "+p.CreateFailure.Name+" is taken", "another hash is tried")
+	p.record()
+}

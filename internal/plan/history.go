@@ -1,0 +1,18 @@
+package plan
+
+import "fmt"
+
+// forget deletes old ReplicaSets beyond the history limit, the oldest first, as long as they have no pods.
+func (p *pass) forget() {
+	excess := len(p.others) - p.spec.RevisionHistoryLimit
+	for i := len(p.others) - 1; i >= 0 && excess > 0; i-- {
+		v := &p.others[i]
+		if v.desired() > 0 || v.Status.Replicas > 0 || v.Status.ObservedGeneration < v.Generation {
+			continue
+		}
+		reason := fmt.Sprintf("%d old revisions are kept", p.spec.RevisionHistoryLimit)
+		p.plan.Shrink = append(p.plan.Shrink, DeleteReplicaSet{ReplicaSet: v.ReplicaSet, Reason: reason})
+		p.note(TopicShrink, fmt.Sprintf("delete %s of revision %d", v.Name, v.revision), reason)
+		excess--
+	}
+}

@@ -1,0 +1,98 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// Next is what to do now about a Rollout, as far as what was observed tells. A settled Rollout gets a plan without writes.
+func Next(o Observed) Plan {
+	if o.Rollout.DeletionTimestamp != nil {
+		return Plan{} // what it owns goes by owner references
+	}
+	r, problems := spec.Resolve(o.Rollout)
+	p := newPass(o, r)
+	if len(problems) > 0 {
+		p.refuse(problems)
+		return p.plan
+	}
+	if o.CreateFailure != nil {
+		p.cannotCreate()
+		return p.plan
+	}
+	p.revise()
+	switch strategy := r.Strategy.(type) {
+	case spec.Canary:
+		p.canary(strategy)
+	}
+	p.forget()
+	p.conclude()
+	return p.plan
+}
+
+// pass is one run of [Next]: what was observed, and what has been decided so far.
+type pass struct {
+	Observed
+	spec spec.Rollout
+	versions
+
+	// was is the status as observed, is the one to record, still being written.
+	was, is *v1alpha1.RolloutStatus
+	// annotations of the Rollout to set.
+	annotations map[string]string
+
+	// edits are the ReplicaSets that change, by name, so that all changes of one are one write.
+	edits map[string]*edit
+	// create is the new version's ReplicaSet while there is none.
+	create *CreateReplicaSet
+	// begun, retried and resumed say what happened in this pass that conditions tell of.
+	begun, retried, resumed bool
+
+	plan Plan
+}
+
+func newPass(o Observed, r spec.Rollout) *pass {
+	was := &o.Rollout.Status
+	return &pass{
+		Observed:    o,
+		spec:        r,
+		versions:    sortVersions(o.ReplicaSets, r, was.CollisionCount, was.StableRS),
+		was:         was,
+		is:          was.DeepCopy(),
+		annotations: map[string]string{},
+		edits:       map[string]*edit{},
+	}
+}
+
+func (p *pass) note(topic Topic, text, reason string) {
+	p.plan.Notes = append(p.plan.Notes, Note{Topic: topic, Text: text, Reason: reason})
+}
+
+func (p *pass) event(reason string, format string, args ...any) {
+	p.plan.Events = append(p.plan.Events, Event{Reason: reason, Message: fmt.Sprintf(format, args...)})
+}
+
+func (p *pass) warn(reason string, format string, args ...any) {
+	p.event(reason, format, args...)
+	p.plan.Events[len(p.plan.Events)-1].Warning = true
+}
+
+// wake asks for another look at t.
+func (p *pass) wake(t time.Time) { p.plan.Wake = earliest(p.plan.Wake, t) }
+
+// promoted reports whether the current version is the stable one: nothing is being updated.
+func (p *pass) promoted() bool { return p.is.StableRS != "" && p.is.StableRS == p.is.CurrentPodHash }
+
+// now is the present in the whole seconds that the API stores.
+func (p *pass) now() metav1.Time { return metav1.NewTime(p.Now.Truncate(time.Second)) }
+
+// nowOrLater is the first whole second that is not before the present, for starts of waits: a wait that is counted from a
+// truncated time would end too early.
+func (p *pass) nowOrLater() metav1.Time {
+	return metav1.NewTime(p.Now.Add(time.Second - time.Nanosecond).Truncate(time.Second))
+}

@@ -1,0 +1,35 @@
+package plan
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// phase sums the status up in a word and a sentence: the first line that fits. Argo CD, the kubectl plugin and people's scripts
+// read both, so words and order are wire format (behaviour.md A13.3).
+func (p *pass) phase() (v1alpha1.RolloutPhase, string) {
+	s := p.is
+	if c := p.condition(v1alpha1.ConditionInvalidSpec); c.Status == corev1.ConditionTrue {
+		return v1alpha1.RolloutPhaseDegraded, c.Reason + ": " + c.Message
+	}
+	switch c := p.condition(v1alpha1.ConditionProgressing); c.Reason {
+	case v1alpha1.ReasonRolloutAborted, v1alpha1.ReasonProgressDeadlineExceeded:
+		return v1alpha1.RolloutPhaseDegraded, c.Reason + ": " + c.Message
+	}
+	switch {
+	case p.spec.Paused:
+		return v1alpha1.RolloutPhasePaused, "manually paused"
+	case len(s.PauseConditions) > 0:
+		return v1alpha1.RolloutPhasePaused, string(s.PauseConditions[0].Reason)
+	case s.UpdatedReplicas < p.spec.Replicas:
+		return v1alpha1.RolloutPhaseProgressing, "more replicas need to be updated"
+	case s.AvailableReplicas < s.UpdatedReplicas:
+		return v1alpha1.RolloutPhaseProgressing, "updated replicas are still becoming available"
+	case s.Replicas > s.UpdatedReplicas:
+		return v1alpha1.RolloutPhaseProgressing, "old replicas are pending termination"
+	case !p.promoted():
+		return v1alpha1.RolloutPhaseProgressing, "waiting for all steps to complete"
+	}
+	return v1alpha1.RolloutPhaseHealthy, ""
+}

@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// Observed is all that a decision may depend on. The objects are read, never modified, and may be older than the world: every
+// change of a plan carries the resourceVersion it was decided on.
+type Observed struct {
+	Now time.Time
+	// Rollout as read from the API server, defaults not filled in.
+	Rollout *v1alpha1.Rollout
+	// ReplicaSets that the Rollout controls, in any order.
+	ReplicaSets []*appsv1.ReplicaSet
+	// CreateFailure is why the ReplicaSet that an earlier plan of this same pass wanted could not be created, if so.
+	CreateFailure *CreateFailure
+}
+
+// CreateFailure is the API server's refusal to create a ReplicaSet, in a way that trying again does not mend.
+type CreateFailure struct {
+	Name string
+	// Taken: an object that is not this Rollout's, or not of this template, has the name already.
+	Taken bool
+	// Message is what the API server said.
+	Message string
+}
+
+// Plan is what the world should look like next, grouped in the order in which it is safe to make it so. Stopping after any
+// write and planning anew leads to the same end.
+type Plan struct {
+	// Grow creates ReplicaSets and scales them up. First: more pods never hurt.
+	Grow []Change
+	// Shrink scales ReplicaSets down and deletes them. Last of all writes to other objects.
+	Shrink []Change
+	// Record is what to write into the Rollout itself, after all the above succeeded. Nil when nothing is to be written.
+	Record *Record
+	// Events are published after the record. Each tells of a change, so a plan that changes nothing has none.
+	Events []Event
+	// Wake is when to look again if nothing happens first. Zero: there is nothing to wait for.
+	Wake time.Time
+	// Notes are the decisions with their reasons, in words for a user, in the order in which they were taken.
+	Notes []Note
+}
+
+// Writes reports whether the plan asks for any write at all.
+func (p Plan) Writes() bool { return len(p.Grow)+len(p.Shrink) > 0 || p.Record != nil }
+
+// Change is one write to one object other than the Rollout: [CreateReplicaSet], [UpdateReplicaSet] or [DeleteReplicaSet].
+type Change interface {
+	isChange()
+	// Why says in a few words what the change follows from.
+	Why() string
+}
+
+// CreateReplicaSet creates a ReplicaSet under a name that follows from the template. If the name is taken or the object is
+// refused, the shell asks again with [Observed.CreateFailure].
+type CreateReplicaSet struct {
+	ReplicaSet *appsv1.ReplicaSet
+	Reason     string
+}
+
+// UpdateReplicaSet changes a ReplicaSet that exists. Only what differs between From and To is written, and only if the object
+// still has From's resourceVersion.
+type UpdateReplicaSet struct {
+	From, To *appsv1.ReplicaSet
+	Reason   string
+}
+
+// DeleteReplicaSet deletes a ReplicaSet without pods, if it still has the resourceVersion given here.
+type DeleteReplicaSet struct {
+	ReplicaSet *appsv1.ReplicaSet
+	Reason     string
+}
+
+func (CreateReplicaSet) isChange() {}
+func (UpdateReplicaSet) isChange() {}
+func (DeleteReplicaSet) isChange() {}
+
+// Why says in a few words what the change follows from.
+func (c CreateReplicaSet) Why() string { return c.Reason }
+
+// Why says in a few words what the change follows from.
+func (c UpdateReplicaSet) Why() string { return c.Reason }
+
+// Why says in a few words what the change follows from.
+func (c DeleteReplicaSet) Why() string { return c.Reason }
+
+// Record is what a plan writes into the Rollout: first, and seldom, Object's own fields; then the status.
+type Record struct {
+	// From is the Rollout as it was observed. Both writes require its resourceVersion (the second, that of the first's result).
+	From *v1alpha1.Rollout
+	// To is the Rollout as it should be. Only metadata.annotations, spec.replicas and status ever differ from From.
+	To *v1alpha1.Rollout
+}
+
+// Event is one Kubernetes event on the Rollout. The reasons are API: notification triggers and people's scripts name them.
+type Event struct {
+	Warning bool
+	Reason  string
+	Message string
+}
+
+// Topic is what a note is about.
+type Topic string
+
+// The topics of notes.
+const (
+	TopicGrow   Topic = "grow"   // pods are added
+	TopicShrink Topic = "shrink" // pods or old ReplicaSets are taken away
+	TopicWait   Topic = "wait"   // something must come first
+	TopicStep   Topic = "step"   // a step of the canary ended or began
+	TopicUpdate Topic = "update" // an update begins, ends, is aborted or tried again
+	TopicRefuse Topic = "refuse" // the spec asks for what cannot be done
+)
+
+// Note is one decision and its reason.
+type Note struct {
+	Topic  Topic
+	Text   string
+	Reason string
+}

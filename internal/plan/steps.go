@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// advance goes on through every step that is complete as things stand, and promotes the new version behind the last one.
+func (p *pass) advance(c spec.Canary) {
+	if p.spec.Paused || p.is.Abort {
+		return
+	}
+	for !p.is.PromoteFull && p.at() < p.stepCount() {
+		step := c.Steps[p.at()]
+		if done, missing := p.complete(c, step); !done {
+			p.note(TopicWait, fmt.Sprintf("step %d of %d (%s)", p.at()+1, p.stepCount(), step), missing)
+			return
+		}
+		p.goTo(p.at() + 1)
+		p.event(v1alpha1.EventRolloutStepCompleted, "Rollout step %d/%d completed (%s)", p.at(), p.stepCount(), step)
+		p.note(TopicStep, fmt.Sprintf("step %d of %d is done", p.at(), p.stepCount()), step.String())
+	}
+	p.finish(c)
+}
+
+// finish promotes the new version once it can carry everything.
+func (p *pass) finish(c spec.Canary) {
+	available := p.new.fleet().available
+	if !c.Threshold.Met(available, p.spec.Replicas) {
+		p.note(TopicWait, "promotion", fmt.Sprintf("%d of %d pods of the new version available", available, p.spec.Replicas))
+		return
+	}
+	if p.is.PromoteFull {
+		p.promote("Full promotion requested")
+		return
+	}
+	p.promote(fmt.Sprintf("Completed all %d canary steps", p.stepCount()))
+}
+
+// promote makes the current version the stable one.
+func (p *pass) promote(reason string) {
+	s := p.is
+	s.PauseConditions, s.ControllerPause = nil, false
+	s.Abort, s.AbortedAt, s.PromoteFull = false, nil, false
+	s.StableRS = s.CurrentPodHash
+	p.goTo(p.stepCount())
+	p.event(v1alpha1.EventRolloutCompleted, "Rollout completed update to revision %s (%s): %s", p.revision(), s.CurrentPodHash, reason)
+	p.note(TopicUpdate, s.CurrentPodHash+" is the stable version now", reason)
+}
+
+// complete reports whether the current step is done, or else what it waits for.
+func (p *pass) complete(c spec.Canary, step spec.Step) (bool, string) {
+	switch s := step.(type) {
+	case spec.SetWeight:
+		return p.reached(c)
+	case spec.Pause:
+		return p.paused(s)
+	}
+	panic(fmt.Sprintf("step of unknown kind %T", step)) // the sum is closed; the linter checks that this switch is
+}
+
+// paused holds a pause step. The controller pauses by writing a condition and remembering that it did; a person resumes by
+// taking the condition away.
+func (p *pass) paused(s spec.Pause) (done bool, missing string) {
+	since := p.pausedSince(v1alpha1.PauseReasonCanaryPauseStep)
+	switch {
+	case since.IsZero() && p.is.ControllerPause:
+		p.is.ControllerPause = false
+		return true, ""
+	case since.IsZero():
+		start := p.nowOrLater()
+		p.is.PauseConditions = append(p.is.PauseConditions, v1alpha1.PauseCondition{
+			Reason: v1alpha1.PauseReasonCanaryPauseStep, StartTime: start,
+		})
+		p.is.ControllerPause = true
+		since = start.Time
+	}
+	if s.Indefinite {
+		return false, "until someone resumes it"
+	}
+	end := since.Add(s.Duration)
+	if p.Now.Before(end) {
+		p.wake(end)
+		return false, "until " + end.UTC().Format(time.RFC3339)
+	}
+	p.is.ControllerPause = false
+	p.is.PauseConditions = slices.DeleteFunc(p.is.PauseConditions, func(c v1alpha1.PauseCondition) bool {
+		return c.Reason == v1alpha1.PauseReasonCanaryPauseStep
+	})
+	return true, ""
+}
+
+// pausedSince is when the controller paused for this reason, zero if it has not.
+func (p *pass) pausedSince(reason v1alpha1.PauseReason) time.Time {
+	for _, c := range p.is.PauseConditions {
+		if c.Reason == reason {
+			return c.StartTime.Time
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,78 @@
+package spec
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/dump"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// PodHash is the label value that tells the pods of one version from those of another (behaviour.md A3.1): 32 bit FNV-1a over
+// the template's JSON, in the alphabet that Kubernetes uses for generated names. collisions is status.collisionCount.
+//
+// The JSON follows k8s.io/api, so a new mandatory field there would change every hash; hash_test.go pins it.
+func PodHash(template *corev1.PodTemplateSpec, collisions *int32) string {
+	return encode(mustJSON(template), collisions)
+}
+
+// PodHashes are all the names under which a ReplicaSet of this template may be known: [PodHash] first, then what older versions
+// of upstream, and the Deployment controller, would have called it.
+func PodHashes(template *corev1.PodTemplateSpec, collisions *int32) []string {
+	return []string{
+		PodHash(template, collisions),
+		encode(withCreationTimestamp(template), collisions),
+		encode([]byte(dump.ForHash(*template)), collisions),
+	}
+}
+
+// StepHash names a list of steps; a change of it starts the update anew from the first one.
+func StepHash(steps []v1alpha1.CanaryStep) string {
+	return encode(mustJSON(steps), nil)
+}
+
+func encode(text []byte, collisions *int32) string {
+	h := fnv.New32a()
+	h.Write(text) // never fails
+	if collisions != nil {
+		var count [8]byte // four bytes of count and, since upstream's buffer has eight, four zeros
+		binary.LittleEndian.PutUint32(count[:], uint32(*collisions))
+		h.Write(count[:])
+	}
+	return rand.SafeEncodeString(strconv.FormatUint(uint64(h.Sum32()), 10))
+}
+
+// withCreationTimestamp is the template as k8s.io/api wrote it before 0.34: "creationTimestamp": null heads the metadata.
+func withCreationTimestamp(template *corev1.PodTemplateSpec) []byte {
+	var parts struct {
+		Metadata json.RawMessage `json:"metadata"`
+		Spec     json.RawMessage `json:"spec"`
+	}
+	if err := json.Unmarshal(mustJSON(template), &parts); err != nil {
+		panic(fmt.Sprintf("pod template does not survive its own JSON: %v", err))
+	}
+	metadata := []byte(`{"creationTimestamp":null`)
+	if rest := parts.Metadata; len(rest) > len(`{}`) {
+		metadata = append(append(metadata, ','), rest[1:]...)
+	} else {
+		metadata = append(metadata, '}')
+	}
+	text := append([]byte(`{"metadata":`), metadata...)
+	text = append(append(text, `,"spec":`...), parts.Spec...)
+	return append(text, '}')
+}
+
+// mustJSON marshals API types, which have no value that JSON cannot hold.
+func mustJSON(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("marshal %T: %v", v, err))
+	}
+	return text
+}

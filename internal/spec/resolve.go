@@ -1,0 +1,261 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// Problem is one thing in a spec that keeps the Rollout from going on.
+type Problem struct {
+	// Field is the path of what is wrong, beginning with "spec.".
+	Field string
+	// Text says what is wrong with the value and what to write instead.
+	Text string
+}
+
+func (p Problem) String() string { return p.Field + ": " + p.Text }
+
+// Resolve reads a Rollout's spec. If there are problems, the result must not be used: all of them are returned, in the order
+// of the spec.
+func Resolve(ro *v1alpha1.Rollout) (Rollout, []Problem) {
+	var p problems
+	r := Rollout{
+		Replicas:              orDefault(ro.Spec.Replicas, v1alpha1.DefaultReplicas),
+		ReplicasUnset:         ro.Spec.Replicas == nil,
+		Selector:              ro.Spec.Selector,
+		Template:              ro.Spec.Template,
+		MinReadySeconds:       ro.Spec.MinReadySeconds,
+		RevisionHistoryLimit:  int(orDefault(ro.Spec.RevisionHistoryLimit, v1alpha1.DefaultRevisionHistoryLimit)),
+		ProgressDeadline:      seconds(orDefault(ro.Spec.ProgressDeadlineSeconds, v1alpha1.DefaultProgressDeadlineSeconds)),
+		ProgressDeadlineAbort: ro.Spec.ProgressDeadlineAbort,
+		Paused:                ro.Spec.Paused,
+	}
+	p.general(ro, r)
+	switch strategy := ro.Spec.Strategy; {
+	case strategy.Canary != nil && strategy.BlueGreen != nil:
+		p.add("spec.strategy", "Multiple Strategies can not be listed: keep either canary or blueGreen")
+	case strategy.Canary != nil:
+		r.Strategy = p.canary(strategy.Canary, r.Replicas)
+		r.StepHash = StepHash(strategy.Canary.Steps)
+	case strategy.BlueGreen != nil:
+		p.notYet("spec.strategy.blueGreen")
+	default:
+		p.add("spec.strategy", "Rollout has missing field '.spec.strategy.canary or .spec.strategy.blueGreen': add one of them")
+	}
+	r.PodHash = PodHash(&ro.Spec.Template, ro.Status.CollisionCount)
+	return r, p
+}
+
+type problems []Problem
+
+func (p *problems) add(field, format string, args ...any) {
+	*p = append(*p, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
+}
+
+// notYet refuses what the API has and this version of Sluice does not do: ignoring it would let an update run without the very
+// thing that was to guard it.
+func (p *problems) notYet(field string) {
+	p.add(field, "this version of Sluice does not support the field yet; remove it, or stay with the controller you have")
+}
+
+// refuse calls notYet for each field that is set.
+func (p *problems) refuse(prefix string, fields []optional) {
+	for _, f := range fields {
+		if f.set {
+			p.notYet(prefix + f.name)
+		}
+	}
+}
+
+type optional struct {
+	name string
+	set  bool
+}
+
+func (p *problems) general(ro *v1alpha1.Rollout, r Rollout) {
+	s := ro.Spec
+	p.refuse("spec.", []optional{
+		{"workloadRef", s.WorkloadRef != nil},
+		{"restartAt", s.RestartAt != nil},
+		{"rollbackWindow", s.RollbackWindow != nil},
+		{"analysis", s.Analysis != nil},
+	})
+	notNegative := func(field string, n int32) {
+		if n < 0 {
+			p.add("spec."+field, "%d is negative: write 0 or more", n)
+		}
+	}
+	notNegative("replicas", r.Replicas)
+	notNegative("minReadySeconds", s.MinReadySeconds)
+	notNegative("revisionHistoryLimit", int32(r.RevisionHistoryLimit))
+	if r.ProgressDeadline <= seconds(s.MinReadySeconds) {
+		p.add("spec.progressDeadlineSeconds", "%d must be greater than minReadySeconds, which is %d",
+			int(r.ProgressDeadline.Seconds()), s.MinReadySeconds)
+	}
+	p.selector(s)
+}
+
+func (p *problems) selector(s v1alpha1.RolloutSpec) {
+	if s.WorkloadRef != nil {
+		return
+	}
+	if s.Selector == nil {
+		p.add("spec.selector", "Rollout has missing field '.spec.selector': write matchLabels that the pod template's labels fulfil")
+		return
+	}
+	selector, err := metav1.LabelSelectorAsSelector(s.Selector)
+	switch {
+	case err != nil:
+		p.add("spec.selector", "%s", err)
+	case selector.Empty():
+		p.add("spec.selector", "empty selector is invalid for deployment: write matchLabels that the pod template's labels fulfil")
+	case !selector.Matches(labels.Set(s.Template.Labels)):
+		p.add("spec.template.metadata.labels", "%s does not match spec.selector, which is %q: give the template these labels",
+			labels.Set(s.Template.Labels), selector)
+	}
+}
+
+const canaryField = "spec.strategy.canary"
+
+func (p *problems) canary(c *v1alpha1.CanaryStrategy, replicas int32) Canary {
+	p.refuse(canaryField+".", []optional{
+		{"canaryService", c.CanaryService != ""},
+		{"stableService", c.StableService != ""},
+		{"trafficRouting", c.TrafficRouting != nil},
+		{"analysis", c.Analysis != nil},
+		{"antiAffinity", c.AntiAffinity != nil},
+		{"canaryMetadata", c.CanaryMetadata != nil},
+		{"stableMetadata", c.StableMetadata != nil},
+		{"scaleDownDelaySeconds", c.ScaleDownDelaySeconds != nil},
+		{"scaleDownDelayRevisionLimit", c.ScaleDownDelayRevisionLimit != nil},
+		{"abortScaleDownDelaySeconds", c.AbortScaleDownDelaySeconds != nil},
+		{"dynamicStableScale", c.DynamicStableScale},
+		{"pingPong", c.PingPong != nil},
+		{"minPodsPerReplicaSet", c.MinPodsPerReplicaSet != nil},
+	})
+	out := Canary{MaxWeight: v1alpha1.DefaultMaxTrafficWeight, Threshold: threshold(c.ReplicaProgressThreshold)}
+	out.MaxSurge, out.MaxUnavailable = p.limits(c, replicas)
+	for i := range c.Steps {
+		if step := p.step(fmt.Sprintf("%s.steps[%d]", canaryField, i), &c.Steps[i], out.MaxWeight); step != nil {
+			out.Steps = append(out.Steps, step)
+		}
+	}
+	return out
+}
+
+// threshold reads the share of pods that lets a step go on; a negative one counts as none, as upstream has it.
+func threshold(t *v1alpha1.ReplicaProgressThreshold) Threshold {
+	if t == nil || t.Value < 0 {
+		return AllPods
+	}
+	return Threshold{Value: t.Value, Percent: t.Type == v1alpha1.ProgressThresholdPercent}
+}
+
+// limits resolves maxSurge, rounded up, and maxUnavailable, rounded down and at most all. If both come to nothing one pod may be
+// missing: otherwise nothing could ever move.
+func (p *problems) limits(c *v1alpha1.CanaryStrategy, replicas int32) (surge, unavailable int32) {
+	surge = p.amount(canaryField+".maxSurge", c.MaxSurge, v1alpha1.DefaultMaxSurge, replicas, true)
+	unavailable = p.amount(canaryField+".maxUnavailable", c.MaxUnavailable, v1alpha1.DefaultMaxUnavailable, replicas, false)
+	if c.MaxSurge != nil && c.MaxUnavailable != nil && isZero(*c.MaxSurge) && isZero(*c.MaxUnavailable) {
+		p.add(canaryField+".maxSurge", "MaxSurge and MaxUnavailable both can not be zero: allow at least one pod more or one pod less")
+	}
+	if surge == 0 && unavailable == 0 {
+		unavailable = 1
+	}
+	return surge, min(unavailable, replicas)
+}
+
+func (p *problems) amount(field string, v *intstr.IntOrString, byDefault string, replicas int32, roundUp bool) int32 {
+	amount := intstr.FromString(byDefault)
+	if v != nil {
+		amount = asPercent(*v)
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(&amount, int(replicas), roundUp)
+	if err != nil || n < 0 {
+		p.add(field, "%q is neither a number of pods nor a share of them: write for example 2 or \"25%%\"", amount.String())
+		return 0
+	}
+	return int32(n)
+}
+
+// asPercent reads a text of digits as a percentage: upstream takes "25" for "25%".
+func asPercent(v intstr.IntOrString) intstr.IntOrString {
+	if v.Type == intstr.String && v.StrVal != "" && strings.Trim(v.StrVal, "0123456789") == "" {
+		v.StrVal += "%"
+	}
+	return v
+}
+
+func isZero(v intstr.IntOrString) bool {
+	if v.Type == intstr.Int {
+		return v.IntVal == 0
+	}
+	digits := strings.TrimSuffix(v.StrVal, "%")
+	return digits != "" && strings.Trim(digits, "0") == ""
+}
+
+func (p *problems) step(field string, s *v1alpha1.CanaryStep, maxWeight int32) Step {
+	known := []optional{
+		{"setWeight", s.SetWeight != nil},
+		{"pause", s.Pause != nil},
+		{"setCanaryScale", s.SetCanaryScale != nil},
+		{"setHeaderRoute", s.SetHeaderRoute != nil},
+		{"setMirrorRoute", s.SetMirrorRoute != nil},
+		{"analysis", s.Analysis != nil},
+		{"experiment", s.Experiment != nil},
+		{"plugin", s.Plugin != nil},
+	}
+	var set []string
+	for _, k := range known {
+		if k.set {
+			set = append(set, k.name)
+		}
+	}
+	switch len(set) {
+	case 0:
+		p.add(field, "Step must have one of the following set: experiment, setWeight, setCanaryScale, plugin or pause")
+		return nil
+	case 1:
+	default:
+		p.add(field, "a step does one thing, this one has %s: make a step of each", strings.Join(set, " and "))
+		return nil
+	}
+	switch {
+	case s.SetWeight != nil:
+		if *s.SetWeight < 0 || *s.SetWeight > maxWeight {
+			p.add(field+".setWeight", "SetWeight needs to be between 0 and %d, and is %d", maxWeight, *s.SetWeight)
+		}
+		return SetWeight{Weight: *s.SetWeight}
+	case s.Pause != nil:
+		return p.pause(field+".pause.duration", s.Pause.Duration)
+	}
+	p.refuse(field+".", known[2:])
+	return nil
+}
+
+func (p *problems) pause(field string, d *intstr.IntOrString) Step {
+	if d == nil {
+		return Pause{Indefinite: true}
+	}
+	duration, err := PauseDuration(*d)
+	if err != nil {
+		p.add(field, "%q: %s", d.String(), err)
+	}
+	return Pause{Duration: duration, Written: d.String()}
+}
+
+func orDefault(v *int32, byDefault int32) int32 {
+	if v == nil {
+		return byDefault
+	}
+	return *v
+}
+
+func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }

@@ -1,0 +1,93 @@
+package spec
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Rollout is a Rollout's spec, resolved.
+type Rollout struct {
+	// Replicas is the number of pods wanted, 1 where the spec does not say.
+	Replicas int32
+	// ReplicasUnset is true where the spec does not say: an autoscaler needs a number in the object.
+	ReplicasUnset bool
+	Selector      *metav1.LabelSelector
+	Template      corev1.PodTemplateSpec
+	// PodHash names the version that Template describes, StepHash the list of steps (empty for blue-green).
+	PodHash, StepHash string
+
+	MinReadySeconds      int32
+	RevisionHistoryLimit int
+	ProgressDeadline     time.Duration
+	// ProgressDeadlineAbort aborts the update instead of only reporting it when ProgressDeadline has passed.
+	ProgressDeadlineAbort bool
+	// Paused is the user's own pause: nothing scales and no step ends.
+	Paused   bool
+	Strategy Strategy
+}
+
+// Strategy is how a new version replaces the old one: [Canary].
+type Strategy interface{ isStrategy() }
+
+// Canary moves to the new version in steps.
+type Canary struct {
+	Steps []Step
+	// MaxSurge and MaxUnavailable are numbers of pods, never both zero.
+	MaxSurge, MaxUnavailable int32
+	// MaxWeight is the weight that means all traffic.
+	MaxWeight int32
+	Threshold Threshold
+}
+
+func (Canary) isStrategy() {}
+
+// Step is one step of a canary: [SetWeight] or [Pause].
+type Step interface {
+	isStep()
+	// String is the step as events tell of it; the texts are API.
+	String() string
+}
+
+// SetWeight moves the canary to a share of the traffic.
+type SetWeight struct{ Weight int32 }
+
+// Pause holds the canary where it is: for Duration, or until a person resumes it.
+type Pause struct {
+	Indefinite bool
+	Duration   time.Duration
+	// Written is the duration as the spec has it.
+	Written string
+}
+
+func (SetWeight) isStep() {}
+func (Pause) isStep()     {}
+
+func (s SetWeight) String() string { return fmt.Sprintf("setWeight: %d", s.Weight) }
+
+func (s Pause) String() string {
+	if s.Indefinite {
+		return "pause"
+	}
+	return "pause: " + s.Written
+}
+
+// Threshold is how many of the canary's pods must be available before a step or the promotion goes on.
+type Threshold struct {
+	// Pods, if Percent is false, is a number of pods; otherwise a share of those wanted, in percent.
+	Value   int32
+	Percent bool
+}
+
+// AllPods is the threshold where the spec sets none.
+var AllPods = Threshold{Value: 100, Percent: true}
+
+// Met reports whether available pods are enough of desired ones. Nothing is enough of nothing.
+func (t Threshold) Met(available, desired int32) bool {
+	if t.Percent {
+		return int64(available)*100 >= int64(desired)*int64(t.Value)
+	}
+	return available >= min(t.Value, desired)
+}
