@@ -1,0 +1,64 @@
+# What a person or CI calls. `make help` lists it.
+
+include api/generate.mk
+include playground/build.mk
+
+VERSION ?=
+ldflags := $(if $(VERSION),-X github.com/sluice-delivery/sluice/internal/buildinfo.version=$(VERSION))
+
+LINT = go tool -modfile=go.tools.mod golangci-lint
+
+.DEFAULT_GOAL := build
+
+.PHONY: help
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: bin/sluice-controller bin/sluice bin/sluice-playground ## Build all programs into bin/
+	@ln -sf sluice bin/kubectl-argo-rollouts
+	@ln -sf sluice bin/kubectl-sluice
+
+# Whether a program is up to date is for Go to say: it does so in seconds.
+.PHONY: bin/sluice-controller bin/sluice
+bin/sluice-controller bin/sluice:
+	go build -ldflags '$(ldflags)' -o $@ ./cmd/$(@F)
+
+.PHONY: demo
+demo: build ## Carry a canary update from the first pod to Healthy, on a real control plane in a process (KEEP=1 leaves it up)
+	@go run ./hack/demo
+
+.PHONY: test
+test: build ## Run every test, those against the playground included
+	go test -race ./...
+	cd playground && go test ./...
+
+.PHONY: explore
+SEEDS ?= 10000
+explore: ## Run SEEDS=n random histories of rollouts against the engine
+	go test ./internal/sim -run TestExplore -seeds $(SEEDS) -timeout 0
+
+.PHONY: generate
+generate: generate-api ## Regenerate everything that is generated
+
+.PHONY: format
+format: ## Format the code
+	$(LINT) fmt ./...
+	cd playground && go tool -modfile=../go.tools.mod golangci-lint fmt ./...
+
+.PHONY: lint
+lint: ## Run the linters
+	$(LINT) run ./...
+	cd playground && go tool -modfile=../go.tools.mod golangci-lint run ./...
+	hack/same-versions.sh
+
+.PHONY: verify
+verify: generate format lint ## Regenerate, format and lint, and demand that this changed nothing
+	go mod tidy -diff
+	cd playground && go mod tidy -diff
+	@git diff --exit-code -- . || { echo "make verify: the files above are not what the generators and formatters make of them; run make generate format and commit" >&2; exit 1; }
+	@test -z "$$(git status --porcelain)" || { git status --short; echo "make verify: files that git does not know; add or ignore them" >&2; exit 1; }
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin

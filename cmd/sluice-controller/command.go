@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+
+	"github.com/sluice-delivery/sluice/internal/buildinfo"
+	"github.com/sluice-delivery/sluice/internal/controller"
+)
+
+// usageError is a mistake in how the program was called.
+type usageError struct{ error }
+
+// settings are the flags that are not the controller's own options.
+type settings struct {
+	kubeconfig    string
+	context       string
+	namespaced    bool
+	namespace     string
+	logLevel      string
+	logFormat     string
+	qps           float32
+	burst         int
+	printsVersion bool
+}
+
+func newCommand() *cobra.Command {
+	var (
+		s settings
+		o controller.Options
+	)
+	cmd := &cobra.Command{
+		Use:           "sluice-controller",
+		Short:         "Carry out Rollouts: canary and blue-green updates of pods in a Kubernetes cluster",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if s.printsVersion {
+				fmt.Fprintln(cmd.OutOrStdout(), buildinfo.Version())
+				return nil
+			}
+			return run(cmd, s, o)
+		},
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	addFlags(cmd.Flags(), &s, &o)
+	return cmd
+}
+
+func addFlags(f *pflag.FlagSet, s *settings, o *controller.Options) {
+	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the cluster; without it $KUBECONFIG, then the pod's own service account")
+	f.StringVar(&s.context, "context", "", "`NAME` of the kubeconfig's context to use")
+	f.BoolVar(&s.namespaced, "namespaced", false, "look after one namespace only: --namespace, or else the kubeconfig's or the pod's own")
+	f.StringVarP(&s.namespace, "namespace", "n", "", "namespace that --namespaced means, and that holds the leader election's lease")
+	f.StringVar(&o.InstanceID, "instance-id", "", "look after objects only whose label argo-rollouts.argoproj.io/controller-instance-id has this value; without it, after those without the label")
+	f.IntVar(&o.RolloutThreads, "rollout-threads", 10, "how many Rollouts to work on at once")
+	f.IntVar(&o.MetricsPort, "metrics-port", 8090, "port for Prometheus metrics; 0 for none")
+	f.IntVar(&o.HealthzPort, "healthz-port", 8080, "port for the health probe; 0 for none")
+	f.BoolVar(&o.LeaderElect, "leader-elect", true, "work only while holding a lease, so that of several replicas one is active")
+	f.DurationVar(&o.LeaseDuration, "leader-election-lease-duration", 15*time.Second, "how long others wait before they take over a lease that is not renewed")
+	f.DurationVar(&o.RenewDeadline, "leader-election-renew-deadline", 10*time.Second, "how long the leader tries to renew its lease before it gives up and exits")
+	f.DurationVar(&o.RetryPeriod, "leader-election-retry-period", 2*time.Second, "time between two tries to take or renew the lease")
+	f.StringVar(&s.logLevel, "loglevel", "info", "least level to log: debug, info, warn or error")
+	f.StringVar(&s.logFormat, "logformat", "text", "format of the log: text or json")
+	f.Float32Var(&s.qps, "qps", 0, "most requests a second to the API server; 0 leaves the limit to the API server's priority and fairness")
+	f.IntVar(&s.burst, "burst", 0, "most requests at once above --qps; 0 for twice the --qps")
+	f.BoolVar(&s.printsVersion, "version", false, "print the version and exit")
+	f.SetNormalizeFunc(upstreamNames)
+}
+
+// upstreamNames lets manifests written for upstream's controller work as they are.
+func upstreamNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	switch strings.ToLower(name) {
+	case "metricsport":
+		name = "metrics-port"
+	case "healthzport":
+		name = "healthz-port"
+	}
+	return pflag.NormalizedName(name)
+}
+
+func run(cmd *cobra.Command, s settings, o controller.Options) error {
+	log, err := newLogger(s)
+	if err != nil {
+		return err
+	}
+	config, namespace, err := connect(s)
+	if err != nil {
+		return err
+	}
+	o.OwnNamespace = namespace
+	if s.namespaced {
+		o.Namespace = namespace
+	}
+	if err := o.Validate(); err != nil {
+		return &usageError{err}
+	}
+	log.Info("sluice-controller starts", "version", buildinfo.Version(), "cluster", config.Host, "namespace", o.Namespace, "instance", o.InstanceID)
+	return controller.Run(cmd.Context(), config, o, log)
+}
+
+func newLogger(s settings) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(s.logLevel)); err != nil {
+		return nil, &usageError{fmt.Errorf("--loglevel %q is none of debug, info, warn and error", s.logLevel)}
+	}
+	options := &slog.HandlerOptions{Level: level}
+	var handler slog.Handler
+	switch s.logFormat {
+	case "", "text":
+		handler = slog.NewTextHandler(os.Stderr, options)
+	case "json":
+		handler = slog.NewJSONHandler(os.Stderr, options)
+	default:
+		return nil, &usageError{fmt.Errorf("--logformat %q is neither text nor json", s.logFormat)}
+	}
+	klog.SetLogger(logr.FromSlogHandler(handler))
+	return slog.New(handler), nil
+}
+
+// connect finds the cluster, and the namespace that is the controller's own there.
+func connect(s settings) (*rest.Config, string, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = s.kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: s.context}
+	overrides.Context.Namespace = s.namespace
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("find the cluster: %w", err)
+	}
+	config.QPS, config.Burst = s.qps, s.burst
+	if s.qps <= 0 {
+		config.QPS = -1
+	}
+	config.UserAgent = "sluice-controller/" + buildinfo.Version()
+	if own := os.Getenv("POD_NAMESPACE"); own != "" && s.namespace == "" {
+		return config, own, nil
+	}
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, "", fmt.Errorf("find the namespace: %w", err)
+	}
+	return config, namespace, nil
+}

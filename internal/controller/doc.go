@@ -1,0 +1,15 @@
+// Package controller is the shell around the engine: it observes, asks [plan.Next], carries the plan out and waits.
+//
+// It decides nothing about rollouts. What it has to get right is the world: what it observed may be old, what it writes may
+// conflict, and it may be killed after any write.
+//
+//	setup.go    one page of wiring: caches, watches, queues, events
+//	rollout.go  the loop: observe, plan, apply
+//	observe.go  objects into plan.Observed, but not before the caches show this controller's own last writes
+//	apply.go    a plan into API requests, each bound to the version of the object that it was decided on
+//	sent.go     what was written and not yet seen again
+//
+// A conflict means that the world has moved on: the pass ends and the next one looks again. Nothing is ever forced.
+//
+// What must not be here: weights, steps, conditions, phases: anything that a user of rollouts would call behaviour.
+package controller

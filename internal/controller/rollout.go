@@ -1,0 +1,78 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sluice-delivery/sluice/internal/plan"
+)
+
+// lookAgain is when a pass that could not be finished is repeated, should no event come first.
+const lookAgain = 100 * time.Millisecond
+
+// Rollouts carries out what the engine decides about Rollouts.
+type Rollouts struct {
+	clock clock.PassiveClock
+	// client reads from the caches and writes to the API server; live reads from the API server.
+	client client.Client
+	live   client.Reader
+	events record.EventRecorder
+	log    *slog.Logger
+	sent   *sent
+}
+
+// NewRollouts returns the reconciler of Rollouts. Reads of c come from caches, those of live from the API server itself.
+func NewRollouts(clk clock.PassiveClock, c client.Client, live client.Reader, events record.EventRecorder, log *slog.Logger) *Rollouts {
+	return &Rollouts{clock: clk, client: c, live: live, events: events, log: log, sent: newSent()}
+}
+
+// Reconcile is one pass over one Rollout.
+func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	log := r.log.With("rollout", req.String())
+	seen, err := r.observe(ctx, req.NamespacedName)
+	switch {
+	case apierrors.IsNotFound(err):
+		r.sent.forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	case errors.Is(err, errBehind):
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
+	case err != nil:
+		return reconcile.Result{}, err
+	}
+
+	next, err := r.carryOut(ctx, log, seen)
+	if failure, ok := asRefusal(err); ok {
+		seen.CreateFailure = &failure
+		next, err = r.carryOut(ctx, log, seen)
+	}
+	switch {
+	case movedOn(err), errors.Is(err, errBehind):
+		log.Debug("the world has moved on, looking again", "error", err)
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
+	case err != nil:
+		return reconcile.Result{}, err
+	case next.Wake.IsZero():
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{RequeueAfter: max(next.Wake.Sub(r.clock.Now()), time.Millisecond)}, nil
+}
+
+func (r *Rollouts) carryOut(ctx context.Context, log *slog.Logger, seen plan.Observed) (plan.Plan, error) {
+	next := plan.Next(seen)
+	level := slog.LevelDebug // a pass that changes nothing has been told of before
+	if next.Writes() {
+		level = slog.LevelInfo
+	}
+	for _, n := range next.Notes {
+		log.Log(ctx, level, n.Text, "topic", n.Topic, "reason", n.Reason)
+	}
+	return next, r.apply(ctx, seen, next)
+}

@@ -1,0 +1,92 @@
+package controller
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// sent remembers, for each Rollout, the writes that the caches have not shown yet. Deciding on a view that lacks one's own last
+// write would do it again, or undo it.
+type sent struct {
+	mu sync.Mutex
+	// writes by Rollout, then by the UID of the object written.
+	writes map[types.NamespacedName]map[types.UID]write
+}
+
+type write struct {
+	name string
+	// version is the resourceVersion that the write led to; empty after a deletion.
+	version string
+	at      time.Time
+}
+
+func newSent() *sent { return &sent{writes: map[types.NamespacedName]map[types.UID]write{}} }
+
+// wrote notes that obj is what the API server answered to a write for the Rollout.
+func (s *sent) wrote(rollout types.NamespacedName, obj client.Object, at time.Time) {
+	s.put(rollout, obj.GetUID(), write{name: obj.GetName(), version: obj.GetResourceVersion(), at: at})
+}
+
+// deleted notes that obj was deleted for the Rollout.
+func (s *sent) deleted(rollout types.NamespacedName, obj client.Object, at time.Time) {
+	s.put(rollout, obj.GetUID(), write{name: obj.GetName(), at: at})
+}
+
+func (s *sent) put(rollout types.NamespacedName, uid types.UID, w write) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writes[rollout] == nil {
+		s.writes[rollout] = map[types.UID]write{}
+	}
+	s.writes[rollout][uid] = w
+}
+
+// forget drops all that is remembered of a Rollout.
+func (s *sent) forget(rollout types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.writes, rollout)
+}
+
+// forgetWrite drops one write, by the UID of its object.
+func (s *sent) forgetWrite(rollout types.NamespacedName, uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.writes[rollout], uid)
+}
+
+// unseen returns the writes that objects, as the caches have them, do not show. What they show is forgotten.
+func (s *sent) unseen(rollout types.NamespacedName, objects map[types.UID]string) map[types.UID]write {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	unseen := map[types.UID]write{}
+	for uid, w := range s.writes[rollout] {
+		version, there := objects[uid]
+		if w.shownBy(version, there) {
+			delete(s.writes[rollout], uid)
+			continue
+		}
+		unseen[uid] = w
+	}
+	if len(s.writes[rollout]) == 0 {
+		delete(s.writes, rollout)
+	}
+	return unseen
+}
+
+// shownBy reports whether a cache that has the object at this version, or not at all, is up to date with the write.
+func (w write) shownBy(version string, there bool) bool {
+	if w.version == "" {
+		return !there
+	}
+	if !there {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(version, w.version)
+	// A server whose versions cannot be compared gives no way to tell: act, since the writes themselves are guarded.
+	return err != nil || order >= 0
+}

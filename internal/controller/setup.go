@@ -1,0 +1,196 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	runtimecontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// Options are what the controller process can be told.
+type Options struct {
+	// Namespace to look after; empty for all.
+	Namespace string
+	// OwnNamespace holds the leader election's lease.
+	OwnNamespace string
+	// InstanceID restricts the controller to objects that carry it as a label, and no ID to objects that carry none.
+	InstanceID string
+	// MetricsPort and HealthzPort are TCP ports; 0 switches the server off.
+	MetricsPort, HealthzPort int
+	LeaderElect              bool
+	LeaseDuration            time.Duration
+	RenewDeadline            time.Duration
+	RetryPeriod              time.Duration
+	// RolloutThreads is how many Rollouts are worked on at once.
+	RolloutThreads int
+}
+
+// Run looks after Rollouts until ctx ends.
+func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) error {
+	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
+	mgr, err := newManager(config, o)
+	if err != nil {
+		return err
+	}
+	if err := requireCRDs(mgr.GetRESTMapper()); err != nil {
+		return err
+	}
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &appsv1.ReplicaSet{}, ownerIndex, indexOwner); err != nil {
+		return fmt.Errorf("index ReplicaSets by owner: %w", err)
+	}
+	events, stop, err := startEvents(mgr)
+	if err != nil {
+		return err
+	}
+	defer stop()
+
+	err = ctrl.NewControllerManagedBy(mgr).
+		Named("rollout").
+		For(&v1alpha1.Rollout{}).
+		Owns(&appsv1.ReplicaSet{}).
+		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: o.RolloutThreads}).
+		Complete(NewRollouts(clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log))
+	if err != nil {
+		return fmt.Errorf("set up the rollout controller: %w", err)
+	}
+	return mgr.Start(ctx)
+}
+
+func newManager(config *rest.Config, o Options) (manager.Manager, error) {
+	caches, err := caching(o)
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(config, manager.Options{
+		Scheme:                        scheme(),
+		Cache:                         caches,
+		Metrics:                       metricsserver.Options{BindAddress: address(o.MetricsPort)},
+		HealthProbeBindAddress:        address(o.HealthzPort),
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              leaseName(o.InstanceID),
+		LeaderElectionNamespace:       o.OwnNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &o.LeaseDuration,
+		RenewDeadline:                 &o.RenewDeadline,
+		RetryPeriod:                   &o.RetryPeriod,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	return mgr, nil
+}
+
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err) // the types are compiled in
+		}
+	}
+	return s
+}
+
+// caching keeps in memory only what can matter: Rollouts of this instance, ReplicaSets that carry a version's hash, and nothing
+// of who last wrote which field.
+func caching(o Options) (cache.Options, error) {
+	ofInstance, err := instanceSelector(o.InstanceID)
+	if err != nil {
+		return cache.Options{}, err
+	}
+	ofVersion, err := labels.NewRequirement(v1alpha1.PodTemplateHashLabel, selection.Exists, nil)
+	if err != nil {
+		return cache.Options{}, err
+	}
+	options := cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&v1alpha1.Rollout{}:  {Label: ofInstance},
+			&appsv1.ReplicaSet{}: {Label: labels.NewSelector().Add(*ofVersion)},
+		},
+	}
+	if o.Namespace != "" {
+		options.DefaultNamespaces = map[string]cache.Config{o.Namespace: {}}
+	}
+	return options, nil
+}
+
+func instanceSelector(id string) (labels.Selector, error) {
+	operator, values := selection.DoesNotExist, []string(nil)
+	if id != "" {
+		operator, values = selection.Equals, []string{id}
+	}
+	requirement, err := labels.NewRequirement(v1alpha1.InstanceIDLabel, operator, values)
+	if err != nil {
+		return nil, fmt.Errorf("instance ID %q cannot be the value of a label: %w", id, err)
+	}
+	return labels.NewSelector().Add(*requirement), nil
+}
+
+func leaseName(instanceID string) string {
+	if instanceID == "" {
+		return v1alpha1.LeaseName
+	}
+	return v1alpha1.LeaseName + "-" + instanceID
+}
+
+// address of a server on all interfaces; port 0 is controller-runtime's "0" for none.
+func address(port int) string {
+	if port == 0 {
+		return "0"
+	}
+	return net.JoinHostPort("", strconv.Itoa(port))
+}
+
+// requireCRDs tells at once what would otherwise show as minutes of waiting.
+func requireCRDs(mapper meta.RESTMapper) error {
+	_, err := mapper.RESTMapping(v1alpha1.RolloutGVK.GroupKind(), v1alpha1.Version)
+	if meta.IsNoMatchError(err) {
+		return fmt.Errorf("the cluster does not know the kind %s; install the CRDs first: kubectl apply -f config/crd", v1alpha1.RolloutGVK.GroupKind())
+	}
+	if err != nil {
+		return fmt.Errorf("ask the cluster for the kinds it knows: %w", err)
+	}
+	return nil
+}
+
+// startEvents returns a recorder under the name that tools know. The usual limit of 25 events an object would swallow the end of
+// a rollout with many steps; the engine tells of each transition once, which is limit enough.
+func startEvents(mgr manager.Manager) (record.EventRecorder, func(), error) {
+	clients, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, nil, fmt.Errorf("set up events: %w", err)
+	}
+	broadcaster := record.NewBroadcaster(record.WithCorrelatorOptions(record.CorrelatorOptions{
+		BurstSize: 1000, QPS: 10, MaxEvents: 1000,
+	}))
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: clients.CoreV1().Events("")})
+	recorder := broadcaster.NewRecorder(mgr.GetScheme(), corev1.EventSource{Component: v1alpha1.EventSource})
+	return recorder, broadcaster.Shutdown, nil
+}
