@@ -6,3 +6,4 @@ CONTROLLER_GEN = go tool -modfile=go.tools.mod controller-gen
 generate-api: ## Regenerate deep copies and CRDs from the types in api/
 	$(CONTROLLER_GEN) object paths=./api/...
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd
+	go run ./hack/crd config/crd

@@ -62,31 +62,45 @@ type ClusterAnalysisTemplateList struct {
 }
 
 // AnalysisTemplateSpec is what to measure and how to judge it.
+//
+// +kubebuilder:validation:XValidation:rule=`(has(self.metrics) && size(self.metrics) > 0) || (has(self.templates) && size(self.templates) > 0)`,message=`set metrics, or templates to take metrics from, or both`,fieldPath=`.metrics`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`!has(self.args) || self.args.all(a, !has(a.value) || !has(a.valueFrom))`,message=`an argument must not have both value and valueFrom: remove one of the two`,fieldPath=`.args`,reason=FieldValueForbidden
 type AnalysisTemplateSpec struct {
 	// What to measure. May be left out when templates names others that have metrics.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=map
+	// +listMapKey=name
 	Metrics []Metric `json:"metrics,omitempty"`
 
 	// Values that the metrics use as {{args.<name>}}. Those without a value must be given by whoever uses the template.
 	// +optional
+	// +kubebuilder:validation:MaxItems=200
+	// +listType=map
+	// +listMapKey=name
 	Args []Argument `json:"args,omitempty"`
 
 	// Metrics whose results are recorded and do not count.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
 	DryRun []DryRun `json:"dryRun,omitempty"`
 
 	// How many measurements of metrics are kept.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
 	MeasurementRetention []MeasurementRetention `json:"measurementRetention,omitempty"`
 
 	// Other templates whose metrics and arguments are added to those of this one.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
 	Templates []AnalysisTemplateRef `json:"templates,omitempty"`
 }
 
 // AnalysisTemplateRef names a template.
 type AnalysisTemplateRef struct {
 	// Name of the AnalysisTemplate in the same namespace, or of the ClusterAnalysisTemplate.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	TemplateName string `json:"templateName"`
 
 	// Whether templateName is a ClusterAnalysisTemplate. Defaults to false.
@@ -97,6 +111,8 @@ type AnalysisTemplateRef struct {
 // Argument is a named value for metrics.
 type Argument struct {
 	// Name of the argument: {{args.<name>}} stands for its value.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
 	// The value. Without value and valueFrom, whoever uses the template must give one.
@@ -109,6 +125,8 @@ type Argument struct {
 }
 
 // ValueFrom is where to read the value of an argument. Exactly one of its fields is set.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.secretKeyRef) != has(self.fieldRef)`,message=`set exactly one of secretKeyRef and fieldRef`
 type ValueFrom struct {
 	// A key of a Secret in the namespace of the AnalysisRun, read at each measurement. The value is not shown in results.
 	// +optional
@@ -122,49 +140,70 @@ type ValueFrom struct {
 // SecretKeyRef is a key of a Secret.
 type SecretKeyRef struct {
 	// Name of the Secret.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
 	// The key.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key"`
 }
 
 // FieldRef is a field of the Rollout.
 type FieldRef struct {
 	// Path of the field: metadata.name, metadata.labels['key'], spec.template.spec.containers[0].image, and so on.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
 	FieldPath string `json:"fieldPath"`
 }
 
 // DryRun picks metrics whose results are recorded and do not count.
 type DryRun struct {
 	// Name of the metric, or a regular expression that is found in the names of several: ".*" for all.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule=`self != '*'`,message=`"*" is not a regular expression: use ".*" for all metrics`
 	MetricName string `json:"metricName"`
 }
 
 // MeasurementRetention is how many measurements of metrics are kept.
 type MeasurementRetention struct {
 	// Name of the metric, or a regular expression that is found in the names of several: ".*" for all.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule=`self != '*'`,message=`"*" is not a regular expression: use ".*" for all metrics`
 	MetricName string `json:"metricName"`
 
 	// Number of measurements to keep, the newest. Defaults to 10 for metrics that no entry picks.
+	// +kubebuilder:validation:Minimum=0
 	Limit int32 `json:"limit"`
 }
 
 // RolloutAnalysis is an analysis that a Rollout runs: the metrics of all its templates together make one AnalysisRun.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.templates) && size(self.templates) > 0`,message=`name at least one AnalysisTemplate under templates, as "- templateName: <name>"`,fieldPath=`.templates`,reason=FieldValueRequired
 type RolloutAnalysis struct {
 	// The templates.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
 	Templates []AnalysisTemplateRef `json:"templates,omitempty"`
 
 	// Values for the arguments of the templates.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=map
+	// +listMapKey=name
 	Args []AnalysisRunArgument `json:"args,omitempty"`
 
 	// Metrics whose results are recorded and do not count.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
 	DryRun []DryRun `json:"dryRun,omitempty"`
 
 	// How many measurements of metrics are kept.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
 	MeasurementRetention []MeasurementRetention `json:"measurementRetention,omitempty"`
 
 	// Labels and annotations for the AnalysisRun.
@@ -178,12 +217,17 @@ type RolloutAnalysisBackground struct {
 
 	// Index of the step at which the analysis begins, counting from 0. Defaults to 0.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	StartingStep *int32 `json:"startingStep,omitempty"`
 }
 
 // AnalysisRunArgument is a value that a Rollout gives to an argument of a template.
+//
+// +kubebuilder:validation:XValidation:rule=`!(has(self.value) && size(self.value) > 0 && has(self.valueFrom))`,message=`set only one of value and valueFrom`,reason=FieldValueForbidden
 type AnalysisRunArgument struct {
 	// Name of the argument.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
 	// The value. Give this or valueFrom.
@@ -196,9 +240,12 @@ type AnalysisRunArgument struct {
 }
 
 // ArgumentValueFrom is where a Rollout takes the value of an argument from. Exactly one of its fields is set.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.podTemplateHashValue) != has(self.fieldRef)`,message=`set exactly one of podTemplateHashValue and fieldRef`
 type ArgumentValueFrom struct {
 	// The hash of the stable or of the latest version.
 	// +optional
+	// +kubebuilder:validation:Enum=Stable;Latest
 	PodTemplateHashValue *ValueFromPodTemplateHash `json:"podTemplateHashValue,omitempty"`
 
 	// A field of the Rollout.

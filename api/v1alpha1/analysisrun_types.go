@@ -31,12 +31,20 @@ type AnalysisRunList struct {
 }
 
 // AnalysisRunSpec is what to measure and how to judge it.
+//
+// +kubebuilder:validation:XValidation:rule=`size(self.metrics) > 0`,message=`set at least one metric`,fieldPath=`.metrics`,reason=FieldValueRequired
 type AnalysisRunSpec struct {
 	// What to measure.
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=map
+	// +listMapKey=name
 	Metrics []Metric `json:"metrics"`
 
 	// Values that the metrics use as {{args.<name>}}.
 	// +optional
+	// +kubebuilder:validation:MaxItems=200
+	// +listType=map
+	// +listMapKey=name
 	Args []Argument `json:"args,omitempty"`
 
 	// Whether to end now, with the worst result so far, or successful if there is none.
@@ -45,10 +53,12 @@ type AnalysisRunSpec struct {
 
 	// Metrics whose results are recorded and do not count.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
 	DryRun []DryRun `json:"dryRun,omitempty"`
 
 	// How many measurements of metrics are kept.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
 	MeasurementRetention []MeasurementRetention `json:"measurementRetention,omitempty"`
 
 	// When the AnalysisRun is deleted after it has ended. Defaults to never.
@@ -60,14 +70,17 @@ type AnalysisRunSpec struct {
 type TTLStrategy struct {
 	// Seconds after the end, however it ended.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	SecondsAfterCompletion *int32 `json:"secondsAfterCompletion,omitempty"`
 
 	// Seconds after the end, if it failed. Takes precedence over secondsAfterCompletion.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	SecondsAfterFailure *int32 `json:"secondsAfterFailure,omitempty"`
 
 	// Seconds after the end, if it was successful. Takes precedence over secondsAfterCompletion.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	SecondsAfterSuccess *int32 `json:"secondsAfterSuccess,omitempty"`
 }
 

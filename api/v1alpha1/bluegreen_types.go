@@ -4,19 +4,25 @@ import "k8s.io/apimachinery/pkg/util/intstr"
 
 // BlueGreenStrategy runs the new version beside the old one, both at full size, and moves all traffic at once by switching
 // the selector of a Service.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.previewService) || self.previewService != self.activeService`,message=`previewService must be another Service than activeService; leave it out if there is none`,fieldPath=`.previewService`
 type BlueGreenStrategy struct {
 	// Name of the Service that carries production traffic. The controller points it at the new version when the update is
 	// promoted.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
 	ActiveService string `json:"activeService"`
 
 	// Name of a Service that always points at the newest version, so that it can be tried before it is promoted. Must not be
 	// the active Service. Defaults to none.
 	// +optional
+	// +kubebuilder:validation:MaxLength=63
 	PreviewService string `json:"previewService,omitempty"`
 
 	// Number of pods that the new version runs until it is about to be promoted; it grows to spec.replicas before traffic
 	// moves. Defaults to spec.replicas.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	PreviewReplicaCount *int32 `json:"previewReplicaCount,omitempty"`
 
 	// Whether traffic moves by itself once the new version is available and prePromotionAnalysis has passed. When false, the
@@ -27,26 +33,31 @@ type BlueGreenStrategy struct {
 	// Seconds to wait, once the new version is available and prePromotionAnalysis has passed, before traffic moves by
 	// itself. Has no effect when autoPromotionEnabled is false. Defaults to 0: no wait.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	AutoPromotionSeconds int32 `json:"autoPromotionSeconds,omitempty"`
 
 	// How many pods may be missing while pods are restarted (see restartAt): a number, or a share of spec.replicas such as
 	// "25%", rounded down. Defaults to 25%. It has no effect on updates, in which the old version keeps its full size.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : self.matches('^[0-9]+%?$')`,message=`must be a number of pods such as 1, or a percentage such as 25%; neither can be negative`
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
 	// Seconds that the old version keeps its pods after traffic has moved, both for nodes that have not yet heard of the
 	// move and for a quick way back. Defaults to 30; less than 30 risks lost requests.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	ScaleDownDelaySeconds *int32 `json:"scaleDownDelaySeconds,omitempty"`
 
 	// Number of old versions that may keep their pods for scaleDownDelaySeconds at the same time; the oldest beyond it are
 	// scaled down at once. Must not exceed revisionHistoryLimit. Defaults to no limit.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	ScaleDownDelayRevisionLimit *int32 `json:"scaleDownDelayRevisionLimit,omitempty"`
 
 	// Seconds that the new version keeps its pods after an update was aborted. 0 keeps them until the next update. Defaults
 	// to 30.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	AbortScaleDownDelaySeconds *int32 `json:"abortScaleDownDelaySeconds,omitempty"`
 
 	// Analysis that must pass before traffic moves. A failure aborts the update.

@@ -9,19 +9,41 @@ import (
 
 // CanaryStrategy moves traffic to the new version a part at a time. Without trafficRouting, the share of the traffic is the
 // share of the pods.
+//
+// +kubebuilder:validation:XValidation:rule=`!(has(self.maxSurge) && has(self.maxUnavailable) && string(self.maxSurge).matches('^0+%?$') && string(self.maxUnavailable).matches('^0+%?$'))`,message=`maxSurge and maxUnavailable must not both be 0, or no pod could ever be replaced: set one of them to at least 1`,fieldPath=`.maxSurge`
+// +kubebuilder:validation:XValidation:rule=`!(has(self.canaryService) && has(self.stableService) && size(self.canaryService) > 0 && self.canaryService == self.stableService)`,message=`canaryService and stableService must be two different Services: each is pointed at one version only`,fieldPath=`.canaryService`
+// +kubebuilder:validation:XValidation:rule=`has(self.trafficRouting) || !has(self.scaleDownDelaySeconds)`,message=`scaleDownDelaySeconds needs trafficRouting; remove it: without a router the share of the pods is the share of the traffic, and old pods go as new ones come`,fieldPath=`.scaleDownDelaySeconds`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`has(self.trafficRouting) || !has(self.dynamicStableScale) || !self.dynamicStableScale`,message=`dynamicStableScale needs trafficRouting; remove it: without a router the stable version shrinks anyway`,fieldPath=`.dynamicStableScale`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!(has(self.scaleDownDelaySeconds) && has(self.dynamicStableScale) && self.dynamicStableScale)`,message=`scaleDownDelaySeconds cannot be combined with dynamicStableScale, which scales the old version down with its traffic: remove one of the two`,fieldPath=`.scaleDownDelaySeconds`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.steps) || self.steps.all(s, !has(s.setWeight) || s.setWeight <= (has(self.trafficRouting) && has(self.trafficRouting.maxTrafficWeight) ? self.trafficRouting.maxTrafficWeight : 100))`,message=`setWeight must be between 0 and 100, or trafficRouting.maxTrafficWeight where that is set`,fieldPath=`.steps`
+// +kubebuilder:validation:XValidation:rule=`!has(self.steps) || has(self.trafficRouting) || !self.steps.exists(s, has(s.setCanaryScale))`,message=`setCanaryScale needs trafficRouting: without a router the share of the pods is the share of the traffic, so use setWeight`,fieldPath=`.steps`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.steps) || !self.steps.exists(s, has(s.setHeaderRoute)) || (has(self.trafficRouting) && (has(self.trafficRouting.istio) || has(self.trafficRouting.alb) || has(self.trafficRouting.apisix) || has(self.trafficRouting.gatewayAPI) || has(self.trafficRouting.plugins)))`,message=`setHeaderRoute needs trafficRouting with istio, alb, apisix, gatewayAPI or a plugin; other routers cannot route by header`,fieldPath=`.steps`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.steps) || !self.steps.exists(s, has(s.setMirrorRoute)) || (has(self.trafficRouting) && (has(self.trafficRouting.istio) || has(self.trafficRouting.gatewayAPI) || has(self.trafficRouting.plugins)))`,message=`setMirrorRoute needs trafficRouting with istio, gatewayAPI or a plugin; other routers cannot mirror requests`,fieldPath=`.steps`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.steps) || self.steps.all(s, !has(s.setHeaderRoute) || (has(s.setHeaderRoute.name) && has(self.trafficRouting) && has(self.trafficRouting.managedRoutes) && self.trafficRouting.managedRoutes.exists(r, r.name == s.setHeaderRoute.name)))`,message=`the name of every setHeaderRoute must be listed in trafficRouting.managedRoutes, as "- name: <route>"`,fieldPath=`.steps`
+// +kubebuilder:validation:XValidation:rule=`!has(self.steps) || self.steps.all(s, !has(s.setMirrorRoute) || (has(s.setMirrorRoute.name) && has(self.trafficRouting) && has(self.trafficRouting.managedRoutes) && self.trafficRouting.managedRoutes.exists(r, r.name == s.setMirrorRoute.name)))`,message=`the name of every setMirrorRoute must be listed in trafficRouting.managedRoutes, as "- name: <route>"`,fieldPath=`.steps`
+// +kubebuilder:validation:XValidation:rule=`!has(self.steps) || !has(self.trafficRouting) || !has(self.trafficRouting.alb) || self.steps.all(s, !has(s.setHeaderRoute) || !has(s.setHeaderRoute.match) || s.setHeaderRoute.match.all(m, has(m.headerValue.exact)))`,message=`alb can only compare whole header values: use headerValue.exact in setHeaderRoute`,fieldPath=`.steps`
+// +kubebuilder:validation:XValidation:rule=`!has(self.steps) || self.steps.all(s, !has(s.experiment) || s.experiment.templates.all(t, !has(t.weight))) || (has(self.trafficRouting) && (has(self.trafficRouting.smi) || has(self.trafficRouting.alb) || has(self.trafficRouting.istio) || has(self.trafficRouting.gatewayAPI) || has(self.trafficRouting.plugins)))`,message=`weight of an experiment template needs trafficRouting with smi, alb, istio, gatewayAPI or a plugin: leave weight out, or add such a router`,fieldPath=`.steps`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.steps) || self.steps.all(s, !has(s.experiment) || s.experiment.templates.map(t, has(t.weight) ? t.weight : 0).sum() <= (has(self.trafficRouting) && has(self.trafficRouting.maxTrafficWeight) ? self.trafficRouting.maxTrafficWeight : 100))`,message=`the weights of the templates of an experiment must not add up to more than 100, or trafficRouting.maxTrafficWeight where that is set`,fieldPath=`.steps`
+// +kubebuilder:validation:XValidation:rule=`has(self.pingPong) || !has(self.trafficRouting) || !(has(self.trafficRouting.alb) || has(self.trafficRouting.gatewayAPI) || (has(self.trafficRouting.istio) && !has(self.trafficRouting.istio.destinationRule))) || (has(self.canaryService) && size(self.canaryService) > 0 && has(self.stableService) && size(self.stableService) > 0)`,message=`canaryService and stableService are required with this traffic router, which tells the versions apart by their Services`,fieldPath=`.canaryService`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`!has(self.trafficRouting) || !(has(self.trafficRouting.smi) || has(self.trafficRouting.apisix) || has(self.trafficRouting.ambassador) || has(self.trafficRouting.nginx) || has(self.trafficRouting.appMesh) || has(self.trafficRouting.traefik)) || (has(self.canaryService) && size(self.canaryService) > 0 && has(self.stableService) && size(self.stableService) > 0)`,message=`canaryService and stableService are required with this traffic router, which tells the versions apart by their Services`,fieldPath=`.canaryService`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`!has(self.pingPong) || (has(self.trafficRouting) && (has(self.trafficRouting.alb) || has(self.trafficRouting.istio) || has(self.trafficRouting.gatewayAPI) || has(self.trafficRouting.plugins)))`,message=`pingPong needs trafficRouting with alb, istio, gatewayAPI or a plugin: use canaryService and stableService instead`,fieldPath=`.pingPong`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.pingPong) || !has(self.trafficRouting) || !has(self.trafficRouting.alb) || (has(self.trafficRouting.alb.rootService) && size(self.trafficRouting.alb.rootService) > 0)`,message=`pingPong with alb needs trafficRouting.alb.rootService: the Service that the Ingress names, as neither ping nor pong stays the stable one`,fieldPath=`.trafficRouting.alb.rootService`,reason=FieldValueRequired
 type CanaryStrategy struct {
 	// Name of a Service that the controller points at the pods of the new version only. Required by most traffic routers,
 	// and useful without one to reach the new version on its own. Must not be stableService.
 	// +optional
+	// +kubebuilder:validation:MaxLength=63
 	CanaryService string `json:"canaryService,omitempty"`
 
 	// Name of a Service that the controller points at the pods of the stable version only. Required by most traffic routers.
 	// +optional
+	// +kubebuilder:validation:MaxLength=63
 	StableService string `json:"stableService,omitempty"`
 
 	// What to do in turn during an update; after the last step the new version is promoted. Without steps an update is a
 	// rolling update within maxSurge and maxUnavailable. Changing the steps during an update starts again at the first.
 	// +optional
+	// +kubebuilder:validation:MaxItems=500
 	Steps []CanaryStep `json:"steps,omitempty"`
 
 	// The traffic routers that split traffic by weight. Without any, the share of the pods is the share of the traffic.
@@ -32,11 +54,13 @@ type CanaryStrategy struct {
 	// rounded up. Must not be 0 when maxUnavailable is 0. Defaults to 25%. Has no effect with trafficRouting, where
 	// the new version's pods come on top of the stable ones.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : self.matches('^[0-9]+%?$')`,message=`must be a number of pods such as 1, or a percentage such as 25%; neither can be negative`
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 
 	// How many of spec.replicas may be unavailable during an update or restart: a number, or a share of spec.replicas such
 	// as "25%", rounded down. Must not be 0 when maxSurge is 0. Defaults to 25%.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : self.matches('^[0-9]+%?$')`,message=`must be a number of pods such as 1, or a percentage such as 25%; neither can be negative`
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
 	// Analysis that runs in the background during the update, from startingStep to its end. A failure aborts the update.
@@ -60,17 +84,20 @@ type CanaryStrategy struct {
 	// Seconds that a version keeps its pods after its traffic has moved away. Needs trafficRouting, and cannot be combined
 	// with dynamicStableScale. Defaults to 30.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	ScaleDownDelaySeconds *int32 `json:"scaleDownDelaySeconds,omitempty"`
 
 	// Number of old versions that may keep their pods for scaleDownDelaySeconds at the same time; the oldest beyond it are
 	// scaled down at once. Must not exceed revisionHistoryLimit. Defaults to no limit.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	ScaleDownDelayRevisionLimit *int32 `json:"scaleDownDelayRevisionLimit,omitempty"`
 
 	// Seconds that the new version keeps its pods after an update was aborted, with trafficRouting. 0 keeps them until the
 	// next update. Defaults to 30; with dynamicStableScale and no value given, the new version shrinks as traffic returns to
 	// the stable one.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	AbortScaleDownDelaySeconds *int32 `json:"abortScaleDownDelaySeconds,omitempty"`
 
 	// Whether the stable version shrinks as traffic moves to the new one, so that an update needs no more pods than
@@ -86,6 +113,7 @@ type CanaryStrategy struct {
 
 	// Least number of pods for a version that gets any traffic, at most spec.replicas. Needs trafficRouting. Defaults to 1.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	MinPodsPerReplicaSet *int32 `json:"minPodsPerReplicaSet,omitempty"`
 
 	// How many pods of the new version must be available before a step counts as done. Defaults to all that the step asks
@@ -95,17 +123,26 @@ type CanaryStrategy struct {
 }
 
 // PingPongSpec is two Services that take turns at being the stable one.
+//
+// +kubebuilder:validation:XValidation:rule=`self.pingService != self.pongService`,message=`pingService and pongService must be two different Services`,fieldPath=`.pongService`
 type PingPongSpec struct {
 	// Name of one Service. Must not be the pong Service.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
 	PingService string `json:"pingService"`
 
 	// Name of the other Service.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
 	PongService string `json:"pongService"`
 }
 
 // ReplicaProgressThreshold is how many pods of the new version must be available before a step counts as done.
+//
+// +kubebuilder:validation:XValidation:rule=`self.type != 'Percent' || self.value <= 100`,message=`value must be at most 100 with type Percent, or no step could ever be done`,fieldPath=`.value`
 type ReplicaProgressThreshold struct {
 	// Whether value is a percentage of the pods that the step asks for, or a number of pods.
+	// +kubebuilder:validation:Enum=Percent;Pods
 	Type ProgressThresholdType `json:"type"`
 
 	// The percentage or number of pods. A negative value has no effect.
@@ -126,11 +163,14 @@ const (
 //
 // status.currentStepHash is computed from the JSON text of the steps, so the order of the fields here and below is part of
 // the wire format.
+//
+// +kubebuilder:validation:XValidation:rule=`[has(self.setWeight), has(self.pause), has(self.experiment), has(self.analysis), has(self.setCanaryScale), has(self.setHeaderRoute), has(self.setMirrorRoute), has(self.plugin)].filter(x, x).size() == 1`,message=`a step must have exactly one of setWeight, pause, experiment, analysis, setCanaryScale, setHeaderRoute, setMirrorRoute and plugin; begin each with its own "- "`
 type CanaryStep struct {
 	// Share of the traffic that the new version gets, in percent, or in parts of trafficRouting.maxTrafficWeight where that
 	// is set. Without trafficRouting, the share of the pods. Done when the pods for it are available and the routers confirm
 	// the weight.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	SetWeight *int32 `json:"setWeight,omitempty"`
 
 	// Wait. With a duration, until it has passed; written as {}, until `kubectl argo rollouts promote`.
@@ -170,17 +210,23 @@ type RolloutPause struct {
 	// How long: a number of seconds (30, "30"), or a duration with units s, m and h such as "30s", "10m" or "1h30m".
 	// Without it, the pause lasts until the update is promoted.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : self.matches('^\\+?[0-9]+$') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be seconds such as 30, or a length of time with units h, m and s such as 30s, 10m or 1h30m (a day is 24h), and not negative; leave duration out to wait for a promotion`
 	Duration *intstr.IntOrString `json:"duration,omitempty"`
 }
 
 // SetCanaryScale is how many pods the new version has. Give one of its fields.
+//
+// +kubebuilder:validation:XValidation:rule=`[has(self.weight), has(self.replicas), has(self.matchTrafficWeight) && self.matchTrafficWeight].filter(x, x).size() <= 1`,message=`set only one of weight, replicas and matchTrafficWeight: true`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`has(self.weight) || has(self.replicas) || has(self.matchTrafficWeight)`,message=`set one of weight (percent of spec.replicas), replicas (a number of pods) and matchTrafficWeight: true (follow setWeight)`,reason=FieldValueRequired
 type SetCanaryScale struct {
 	// Number of pods as a percentage of spec.replicas, rounded up.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Weight *int32 `json:"weight,omitempty"`
 
 	// Number of pods.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// Whether the number of pods follows the traffic weight again, as it does before any setCanaryScale.
@@ -192,16 +238,20 @@ type SetCanaryScale struct {
 type SetHeaderRoute struct {
 	// Name of the route; must be listed in trafficRouting.managedRoutes.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
 	// Which requests: those that any of the entries fits. Without entries the route is removed.
 	// +optional
+	// +kubebuilder:validation:MaxItems=20
 	Match []HeaderRoutingMatch `json:"match,omitempty"`
 }
 
 // HeaderRoutingMatch fits requests by one header.
 type HeaderRoutingMatch struct {
 	// Name of the header.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
 	HeaderName string `json:"headerName"`
 
 	// What the value of the header must be.
@@ -209,17 +259,22 @@ type HeaderRoutingMatch struct {
 }
 
 // StringMatch compares a text. Exactly one of its fields is set.
+//
+// +kubebuilder:validation:XValidation:rule=`[has(self.exact) && size(self.exact) > 0, has(self.regex) && size(self.regex) > 0, has(self.prefix) && size(self.prefix) > 0].filter(x, x).size() == 1`,message=`set exactly one of exact, regex and prefix`
 type StringMatch struct {
 	// The text must be this.
 	// +optional
+	// +kubebuilder:validation:MaxLength=1024
 	Exact string `json:"exact,omitempty"`
 
 	// The text must match this regular expression, in the syntax of the traffic router.
 	// +optional
+	// +kubebuilder:validation:MaxLength=1024
 	Regex string `json:"regex,omitempty"`
 
 	// The text must begin with this.
 	// +optional
+	// +kubebuilder:validation:MaxLength=1024
 	Prefix string `json:"prefix,omitempty"`
 }
 
@@ -227,18 +282,24 @@ type StringMatch struct {
 type SetMirrorRoute struct {
 	// Name of the route; must be listed in trafficRouting.managedRoutes.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
 	// Which requests: those that any of the entries fits. Without entries the route is removed.
 	// +optional
+	// +kubebuilder:validation:MaxItems=10
 	Match []RouteMatch `json:"match,omitempty"`
 
 	// Percentage of the fitting requests that is copied, 0 to 100. Defaults to 100.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
 	Percentage *int32 `json:"percentage,omitempty"`
 }
 
 // RouteMatch fits requests for which all of its fields fit.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.method) || has(self.path) || (has(self.headers) && size(self.headers) > 0)`,message=`set at least one of method, path and headers; to mirror all requests, give path with prefix: /`,reason=FieldValueRequired
 type RouteMatch struct {
 	// What the HTTP method must be.
 	// +optional
@@ -250,12 +311,15 @@ type RouteMatch struct {
 
 	// What the values of headers must be, by name of the header.
 	// +optional
+	// +kubebuilder:validation:MaxProperties=16
 	Headers map[string]StringMatch `json:"headers,omitempty"`
 }
 
 // PluginStep runs a step plugin.
 type PluginStep struct {
 	// Name of the plugin, as in the ConfigMap argo-rollouts-config.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
 	// Settings for the plugin, in its own form.
@@ -268,19 +332,29 @@ type PluginStep struct {
 // RolloutExperimentStep is an experiment that runs during an update.
 type RolloutExperimentStep struct {
 	// The versions to run, each as a ReplicaSet of its own.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=20
+	// +listType=map
+	// +listMapKey=name
 	Templates []RolloutExperimentTemplate `json:"templates"`
 
 	// How long to run once all templates are available, such as "30m". Without it, until the analyses that are required for
 	// completion end.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
 	Duration DurationString `json:"duration,omitempty"`
 
 	// Analyses to run once all templates are available. A failure of any ends the experiment and aborts the update.
 	// +optional
+	// +kubebuilder:validation:MaxItems=20
+	// +listType=map
+	// +listMapKey=name
 	Analyses []RolloutExperimentStepAnalysisTemplateRef `json:"analyses,omitempty"`
 
 	// Metrics whose results are recorded and do not count.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
 	DryRun []DryRun `json:"dryRun,omitempty"`
 
 	// Labels and annotations for the AnalysisRuns of the experiment.
@@ -289,19 +363,24 @@ type RolloutExperimentStep struct {
 
 	// Seconds that the experiment's pods are kept after it has ended. Defaults to 30.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	ScaleDownDelaySeconds *int32 `json:"scaleDownDelaySeconds,omitempty"`
 }
 
 // RolloutExperimentTemplate is one version that an experiment runs.
 type RolloutExperimentTemplate struct {
 	// Name of the template, unique in the experiment; part of the name of its ReplicaSet.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
 	// Which version's pod template to run: stable or canary.
+	// +kubebuilder:validation:Enum=stable;canary
 	SpecRef ReplicaSetSpecRef `json:"specRef"`
 
 	// Number of pods. Defaults to 1.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// Labels and annotations to add to the pods.
@@ -315,6 +394,7 @@ type RolloutExperimentTemplate struct {
 	// Share of the traffic that the template gets, taken from the stable version, in the unit of setWeight. Needs
 	// trafficRouting with a router that supports it. Defaults to none.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Weight *int32 `json:"weight,omitempty"`
 
 	// Makes a Service for the pods of the template. One is made anyway where weight is set.
@@ -335,9 +415,13 @@ const (
 // RolloutExperimentStepAnalysisTemplateRef is an analysis that an experiment step runs.
 type RolloutExperimentStepAnalysisTemplateRef struct {
 	// Name of the analysis, unique in the experiment; part of the name of its AnalysisRun.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
 	// Name of the AnalysisTemplate, or ClusterAnalysisTemplate, that describes it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	TemplateName string `json:"templateName"`
 
 	// Whether templateName is a ClusterAnalysisTemplate. Defaults to false.
@@ -346,6 +430,9 @@ type RolloutExperimentStepAnalysisTemplateRef struct {
 
 	// Values for the arguments of the template.
 	// +optional
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=map
+	// +listMapKey=name
 	Args []AnalysisRunArgument `json:"args,omitempty"`
 
 	// Whether the experiment waits for this analysis to end. Experiments whose required analyses have all been successful

@@ -34,18 +34,27 @@ type ExperimentList struct {
 }
 
 // ExperimentSpec is what to run, for how long, and what to measure.
+//
+// +kubebuilder:validation:XValidation:rule=`self.templates.all(t, (has(self.progressDeadlineSeconds) ? self.progressDeadlineSeconds : 600) > (has(t.minReadySeconds) ? t.minReadySeconds : 0))`,message=`progressDeadlineSeconds (600 unless set) must be greater than minReadySeconds of every template, or no pod could become available in time`,fieldPath=`.progressDeadlineSeconds`
 type ExperimentSpec struct {
 	// The versions to run, each as a ReplicaSet of its own.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=map
+	// +listMapKey=name
 	Templates []TemplateSpec `json:"templates"`
 
 	// How long to run once all templates are available, such as "30m". Without it, until the analyses that are required for
 	// completion end, or terminate is set.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
 	Duration DurationString `json:"duration,omitempty"`
 
 	// Seconds that a template may take to become available before the experiment fails. Defaults to 600; must be greater
 	// than minReadySeconds of every template.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 
 	// Whether to end now.
@@ -54,18 +63,24 @@ type ExperimentSpec struct {
 
 	// Analyses to run once all templates are available. A failure of any ends the experiment.
 	// +optional
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=map
+	// +listMapKey=name
 	Analyses []ExperimentAnalysisTemplateRef `json:"analyses,omitempty"`
 
 	// Seconds that the pods are kept after the experiment has ended. Defaults to 30.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	ScaleDownDelaySeconds *int32 `json:"scaleDownDelaySeconds,omitempty"`
 
 	// Metrics whose results are recorded and do not count.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
 	DryRun []DryRun `json:"dryRun,omitempty"`
 
 	// How many measurements of metrics are kept.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
 	MeasurementRetention []MeasurementRetention `json:"measurementRetention,omitempty"`
 
 	// Labels and annotations for the AnalysisRuns.
@@ -74,20 +89,28 @@ type ExperimentSpec struct {
 }
 
 // TemplateSpec is one version that an experiment runs.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.template) && has(self.template.spec) && has(self.template.spec.containers) && size(self.template.spec.containers) > 0`,message=`template needs at least one container in template.spec.containers`,fieldPath=`.template`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`!has(self.selector.matchLabels) || size(self.selector.matchLabels) == 0 || (has(self.template.metadata) && has(self.template.metadata.labels) && self.selector.matchLabels.all(k, k in self.template.metadata.labels && self.template.metadata.labels[k] == self.selector.matchLabels[k]))`,message=`template.metadata.labels must have every label of selector.matchLabels, with the same value, or the experiment would not find its own pods`,fieldPath=`.template.metadata.labels`
 type TemplateSpec struct {
 	// Name of the template, unique in the experiment; part of the name of its ReplicaSet.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
 	// Number of pods. Defaults to 1.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// Seconds that a new pod must be ready, without any of its containers crashing, before it counts as available. Defaults
 	// to 0. Must be less than progressDeadlineSeconds.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
 
 	// Labels by which the template knows its pods. Must select the labels of template, and no pods of other templates.
+	// +kubebuilder:validation:XValidation:rule=`(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)`,message=`selector must not be empty, or it would select every pod in the namespace: repeat some of template.metadata.labels under matchLabels`,reason=FieldValueRequired
 	Selector *metav1.LabelSelector `json:"selector"`
 
 	// The pods to run.
@@ -105,15 +128,20 @@ type TemplateSpec struct {
 type TemplateService struct {
 	// Name of the Service. Defaults to the name of the ReplicaSet.
 	// +optional
+	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name,omitempty"`
 }
 
 // ExperimentAnalysisTemplateRef is an analysis that an experiment runs.
 type ExperimentAnalysisTemplateRef struct {
 	// Name of the analysis, unique in the experiment; part of the name of its AnalysisRun.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
 	// Name of the AnalysisTemplate, or ClusterAnalysisTemplate, that describes it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	TemplateName string `json:"templateName"`
 
 	// Whether templateName is a ClusterAnalysisTemplate. Defaults to false.
@@ -123,6 +151,9 @@ type ExperimentAnalysisTemplateRef struct {
 	// Values for the arguments of the template. They may contain {{templates.<name>.podTemplateHash}},
 	// {{templates.<name>.replicaset.name}}, {{experiment.availableAt}} and {{experiment.finishedAt}}.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=map
+	// +listMapKey=name
 	Args []Argument `json:"args,omitempty"`
 
 	// Whether the experiment waits for this analysis to end. Experiments whose required analyses have all been successful

@@ -6,13 +6,19 @@ import "k8s.io/apimachinery/pkg/util/intstr"
 type CloudWatchMetric struct {
 	// How far back the queries look, such as "5m". Defaults to 5m.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
 	Interval DurationString `json:"interval,omitempty"`
 
 	// The queries.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
 	MetricDataQueries []CloudWatchMetricDataQuery `json:"metricDataQueries"`
 }
 
 // CloudWatchMetricDataQuery is a metric, or an expression over other queries.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.expression) != has(self.metricStat)`,message=`set exactly one of expression and metricStat`
 type CloudWatchMetricDataQuery struct {
 	// Name by which expressions refer to this query.
 	ID string `json:"id,omitempty"`
@@ -108,6 +114,7 @@ type KayentaMetric struct {
 	Threshold KayentaThreshold `json:"threshold"`
 
 	// What is compared.
+	// +kubebuilder:validation:MinItems=1
 	Scopes []KayentaScope `json:"scopes"`
 
 	// Whether the range of each comparison begins with the first one, rather than with the one before. Defaults to false.
@@ -116,6 +123,8 @@ type KayentaMetric struct {
 }
 
 // KayentaThreshold is the scores that pass.
+//
+// +kubebuilder:validation:XValidation:rule=`self.marginal <= self.pass`,message=`marginal must not be greater than pass`,fieldPath=`.marginal`
 type KayentaThreshold struct {
 	// Least score that passes.
 	Pass int64 `json:"pass"`

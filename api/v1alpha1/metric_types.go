@@ -9,50 +9,68 @@ import (
 )
 
 // Metric is something to measure and how to judge it.
+//
+// +kubebuilder:validation:XValidation:rule=`[[(has(self.count) ? self.count : 0)]].all(v, !v.all(x, string(x).matches('^-?[0-9]+$')) || int(v[0]) <= 1) || (has(self.interval) && size(self.interval) > 0)`,message=`interval is required when count is more than 1: the time between two measurements, such as 30s`,fieldPath=`.interval`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`[[(has(self.count) ? self.count : 0), (has(self.failureLimit) ? self.failureLimit : 0), (has(self.consecutiveSuccessLimit) ? self.consecutiveSuccessLimit : 0)]].all(v, !v.all(x, string(x).matches('^-?[0-9]+$')) || int(v[0]) <= 0 || int(v[0]) >= (int(v[1]) < 0 ? 0 : int(v[1])) + int(v[2]))`,message=`count must be at least failureLimit plus consecutiveSuccessLimit, or the metric could never be decided: raise count or lower a limit`,fieldPath=`.count`
+// +kubebuilder:validation:XValidation:rule=`[[(has(self.count) ? self.count : 0), (has(self.inconclusiveLimit) ? self.inconclusiveLimit : 0)]].all(v, !v.all(x, string(x).matches('^-?[0-9]+$')) || int(v[0]) <= 0 || int(v[0]) >= int(v[1]))`,message=`count must be at least inconclusiveLimit: raise count or lower the limit`,fieldPath=`.count`
+// +kubebuilder:validation:XValidation:rule=`[[(has(self.failureLimit) ? self.failureLimit : 0), (has(self.consecutiveSuccessLimit) ? self.consecutiveSuccessLimit : 0)]].all(v, !v.all(x, string(x).matches('^-?[0-9]+$')) || int(v[0]) >= 0 || int(v[1]) > 0)`,message=`failureLimit -1 needs consecutiveSuccessLimit of at least 1, or nothing could fail the metric`,fieldPath=`.failureLimit`
 type Metric struct {
 	// Name of the metric, unique in the analysis.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
 	// Time between the end of a measurement and the next, such as "30s". Required when count is more than 1. With an
 	// interval and no count, measuring goes on until the analysis is stopped. After an error the time is always 10s.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
 	Interval DurationString `json:"interval,omitempty"`
 
 	// Time between the beginning of the analysis and the first measurement. Defaults to none.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
 	InitialDelay DurationString `json:"initialDelay,omitempty"`
 
 	// Number of measurements. Defaults to 1 without interval, and to no end with one. Like the limits, a number or a text
 	// with {{args.<name>}}.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (self.matches('^[0-9]+$') || self.contains('{{'))`,message=`count must be a number that is not negative, or a text with an argument such as "{{args.count}}"`
 	Count *intstr.IntOrString `json:"count,omitempty"`
 
 	// Condition under which a measurement passes, such as `result[0] >= 0.95`. Without it, all that failureCondition does
 	// not fail pass.
 	// +optional
+	// +kubebuilder:validation:MaxLength=8192
 	SuccessCondition string `json:"successCondition,omitempty"`
 
 	// Condition under which a measurement fails. Without it, all that successCondition does not pass fail. With both,
 	// measurements for which neither holds are inconclusive.
 	// +optional
+	// +kubebuilder:validation:MaxLength=8192
 	FailureCondition string `json:"failureCondition,omitempty"`
 
 	// Number of failed measurements that are put up with: one more fails the metric. Defaults to 0. -1 puts up with any
 	// number, and needs consecutiveSuccessLimit.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= -1 : (self.matches('^(-1|[0-9]+)$') || self.contains('{{'))`,message=`failureLimit must be a number that is not negative, -1 to put up with any number of failures, or a text with an argument such as "{{args.failureLimit}}"`
 	FailureLimit *intstr.IntOrString `json:"failureLimit,omitempty"`
 
 	// Number of inconclusive measurements that are put up with. Defaults to 0.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (self.matches('^[0-9]+$') || self.contains('{{'))`,message=`inconclusiveLimit must be a number that is not negative, or a text with an argument such as "{{args.inconclusiveLimit}}"`
 	InconclusiveLimit *intstr.IntOrString `json:"inconclusiveLimit,omitempty"`
 
 	// Number of errors in a row that are put up with. Defaults to 4.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (self.matches('^[0-9]+$') || self.contains('{{'))`,message=`consecutiveErrorLimit must be a number that is not negative, or a text with an argument such as "{{args.consecutiveErrorLimit}}"`
 	ConsecutiveErrorLimit *intstr.IntOrString `json:"consecutiveErrorLimit,omitempty"`
 
 	// Number of measurements in a row that must pass for the metric to be successful, which it then is at once. Defaults to
 	// 0: not required.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (self.matches('^[0-9]+$') || self.contains('{{'))`,message=`consecutiveSuccessLimit must be a number that is not negative, or a text with an argument such as "{{args.consecutiveSuccessLimit}}"`
 	ConsecutiveSuccessLimit *intstr.IntOrString `json:"consecutiveSuccessLimit,omitempty"`
 
 	// How to measure. Set exactly one.
@@ -60,6 +78,8 @@ type Metric struct {
 }
 
 // MetricProvider is how to measure. Exactly one of its fields is set.
+//
+// +kubebuilder:validation:XValidation:rule=`[has(self.prometheus), has(self.kayenta), has(self.web), has(self.datadog), has(self.wavefront), has(self.newRelic), has(self.job), has(self.cloudWatch), has(self.graphite), has(self.influxdb), has(self.skywalking), has(self.plugin)].filter(x, x).size() == 1`,message=`set exactly one provider: prometheus, kayenta, web, datadog, wavefront, newRelic, job, cloudWatch, graphite, influxdb, skywalking or plugin`
 type MetricProvider struct {
 	// A query to Prometheus.
 	// +optional
@@ -110,11 +130,15 @@ type MetricProvider struct {
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=1
 	Plugin map[string]json.RawMessage `json:"plugin,omitempty"`
 }
 
 // PrometheusMetric is a query to Prometheus. The result is a list of numbers for a vector or a range, and a number for a
 // scalar.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.query) && size(self.query) > 0`,message=`query is required`,fieldPath=`.query`,reason=FieldValueRequired
 type PrometheusMetric struct {
 	// URL of the server, such as "http://prometheus.monitoring:9090". Defaults to the controller's environment variable
 	// ARGO_ROLLOUTS_PROMETHEUS_ADDRESS.
@@ -131,6 +155,7 @@ type PrometheusMetric struct {
 
 	// Seconds to wait for the answer. Defaults to 30.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Timeout *int64 `json:"timeout,omitempty"`
 
 	// Whether to accept any certificate of the server. Defaults to false.
@@ -147,6 +172,8 @@ type PrometheusMetric struct {
 }
 
 // PrometheusRangeQuery is a range of time.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.start) && size(self.start) > 0 && has(self.end) && size(self.end) > 0 && has(self.step) && size(self.step) > 0`,message=`start, end and step are all required, such as start: now() - duration("5m"), end: now(), step: 1m`,reason=FieldValueRequired
 type PrometheusRangeQuery struct {
 	// Begin of the range: an expression that gives a time, such as `now() - duration("1h")`.
 	// +optional
@@ -162,6 +189,8 @@ type PrometheusRangeQuery struct {
 }
 
 // Authentication is how to prove to a server who asks. Set at most one of its fields.
+//
+// +kubebuilder:validation:XValidation:rule=`[(has(self.sigv4) && ((has(self.sigv4.region) && size(self.sigv4.region) > 0) || (has(self.sigv4.profile) && size(self.sigv4.profile) > 0) || (has(self.sigv4.roleArn) && size(self.sigv4.roleArn) > 0))), (has(self.oauth2) && ((has(self.oauth2.tokenUrl) && size(self.oauth2.tokenUrl) > 0) || (has(self.oauth2.clientId) && size(self.oauth2.clientId) > 0) || (has(self.oauth2.clientSecret) && size(self.oauth2.clientSecret) > 0))), (has(self.basicAuth) && ((has(self.basicAuth.username) && size(self.basicAuth.username) > 0) || (has(self.basicAuth.password) && size(self.basicAuth.password) > 0)))].filter(x, x).size() <= 1`,message=`set only one of sigv4, oauth2 and basicAuth`,reason=FieldValueForbidden
 type Authentication struct {
 	// Sign requests for Amazon Managed Service for Prometheus. For prometheus only.
 	// +optional
@@ -192,6 +221,8 @@ type Sigv4Config struct {
 }
 
 // OAuth2Config is how to ask for a token with client credentials.
+//
+// +kubebuilder:validation:XValidation:rule=`[has(self.tokenUrl) && size(self.tokenUrl) > 0, has(self.clientId) && size(self.clientId) > 0, has(self.clientSecret) && size(self.clientSecret) > 0].filter(x, x).size() in [0, 3]`,message=`tokenUrl, clientId and clientSecret are all required`,reason=FieldValueRequired
 type OAuth2Config struct {
 	// URL to ask for the token.
 	// +optional
@@ -222,12 +253,17 @@ type BasicAuthConfig struct {
 }
 
 // WebMetric is an HTTP request. The result is the value at jsonPath, or the whole body as a text if it is not JSON.
+//
+// +kubebuilder:validation:XValidation:rule=`!((has(self.body) && size(self.body) > 0) && has(self.jsonBody))`,message=`set only one of body and jsonBody`,fieldPath=`.jsonBody`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!((has(self.body) && size(self.body) > 0) || has(self.jsonBody)) || (has(self.method) && self.method in ['POST', 'PUT'])`,message=`a body needs method POST or PUT; GET, the default, sends none`,fieldPath=`.method`
 type WebMetric struct {
 	// GET, POST or PUT. Defaults to GET.
 	// +optional
+	// +kubebuilder:validation:Enum=GET;POST;PUT
 	Method WebMetricMethod `json:"method,omitempty"`
 
 	// URL to send the request to.
+	// +kubebuilder:validation:MinLength=1
 	URL string `json:"url"`
 
 	// HTTP headers to add to the request.
@@ -240,6 +276,7 @@ type WebMetric struct {
 
 	// Seconds to wait for the answer. Defaults to 10.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	TimeoutSeconds int64 `json:"timeoutSeconds,omitempty"`
 
 	// Where in the answer the result is, in the syntax of kubectl's JSONPath. Defaults to "{$}": all of it.
@@ -250,10 +287,11 @@ type WebMetric struct {
 	// +optional
 	Insecure bool `json:"insecure,omitempty"`
 
-	// Body of the request, as YAML that is sent as JSON. For POST and PUT; not together with body.
+	// Body of the request: an object, sent as JSON. For POST and PUT; not together with body.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
 	JSONBody json.RawMessage `json:"jsonBody,omitempty"`
 
 	// How to prove who asks.
@@ -276,6 +314,7 @@ const (
 // WebMetricHeader is an HTTP header.
 type WebMetricHeader struct {
 	// Name of the header.
+	// +kubebuilder:validation:MinLength=1
 	Key string `json:"key"`
 
 	// Value of the header.
@@ -300,9 +339,16 @@ type JobMetric struct {
 
 // DatadogMetric is a query to Datadog. The result is a number. The keys are read from secretRef, else from the controller's
 // environment variables DD_API_KEY, DD_APP_KEY and DD_ADDRESS, else from the Secret datadog beside the controller.
+//
+// +kubebuilder:validation:XValidation:rule=`(has(self.query) && size(self.query) > 0) != (has(self.queries) && size(self.queries) > 0)`,message=`set exactly one of query and queries`
+// +kubebuilder:validation:XValidation:rule=`(has(self.apiVersion) && self.apiVersion == 'v2') || !((has(self.queries) && size(self.queries) > 0) || (has(self.formula) && size(self.formula) > 0))`,message=`queries and formula need apiVersion: v2`,fieldPath=`.apiVersion`
+// +kubebuilder:validation:XValidation:rule=`!has(self.queries) || size(self.queries) <= 1 || (has(self.formula) && size(self.formula) > 0)`,message=`formula is required with more than one query: it joins them to one number, such as "a / b"`,fieldPath=`.formula`,reason=FieldValueRequired
 type DatadogMetric struct {
 	// How far back the query looks, such as "5m". Defaults to 5m.
 	// +optional
+	// +kubebuilder:default="5m"
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
 	Interval DurationString `json:"interval,omitempty"`
 
 	// The query. Give this or queries.
@@ -311,6 +357,7 @@ type DatadogMetric struct {
 
 	// Several queries by name, which formula joins. Needs apiVersion v2. Give this or query.
 	// +optional
+	// +kubebuilder:validation:MaxProperties=50
 	Queries map[string]string `json:"queries,omitempty"`
 
 	// How the queries are joined to one number. Needs apiVersion v2.
@@ -319,11 +366,14 @@ type DatadogMetric struct {
 
 	// Version of Datadog's API: v1 or v2. Defaults to v1.
 	// +optional
+	// +kubebuilder:default=v1
+	// +kubebuilder:validation:Enum=v1;v2
 	APIVersion string `json:"apiVersion,omitempty"`
 
 	// How the values in the interval become one: avg, min, max, sum, last, percentile, mean, l2norm or area. Defaults to
 	// last. Needs apiVersion v2.
 	// +optional
+	// +kubebuilder:validation:Enum=avg;min;max;sum;last;percentile;mean;l2norm;area
 	Aggregator string `json:"aggregator,omitempty"`
 
 	// The Secret with the keys address, api-key and app-key.
@@ -332,6 +382,9 @@ type DatadogMetric struct {
 
 	// How long to wait for the answer, such as "10s". Defaults to 10s.
 	// +optional
+	// +kubebuilder:default="10s"
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
 	RequestTimeout DurationString `json:"requestTimeout,omitempty"`
 }
 
@@ -354,15 +407,19 @@ type NewRelicMetric struct {
 	Profile string `json:"profile,omitempty"`
 
 	// The query, in NRQL.
+	// +kubebuilder:validation:MinLength=1
 	Query string `json:"query"`
 
 	// Seconds to wait for the answer. Defaults to 5.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Timeout *int64 `json:"timeout,omitempty"`
 }
 
 // WavefrontMetric is a query to Wavefront. The result is a number, or a list of numbers for several series. The token is
 // read from the Secret wavefront-api-tokens beside the controller, under the address as key.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.query) && size(self.query) > 0`,message=`query is required`,fieldPath=`.query`,reason=FieldValueRequired
 type WavefrontMetric struct {
 	// Host name of the server.
 	// +optional
@@ -374,6 +431,8 @@ type WavefrontMetric struct {
 }
 
 // GraphiteMetric is a query to Graphite. The result is a list of numbers: the values of the last series.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.query) && size(self.query) > 0`,message=`query is required`,fieldPath=`.query`,reason=FieldValueRequired
 type GraphiteMetric struct {
 	// URL of the server.
 	// +optional
@@ -385,6 +444,8 @@ type GraphiteMetric struct {
 }
 
 // InfluxdbMetric is a query to InfluxDB. The result is a list.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.query) && size(self.query) > 0`,message=`query is required`,fieldPath=`.query`,reason=FieldValueRequired
 type InfluxdbMetric struct {
 	// Name of the Secret beside the controller with the keys address, authToken and org. Defaults to influxdb.
 	// +optional
@@ -396,6 +457,8 @@ type InfluxdbMetric struct {
 }
 
 // SkyWalkingMetric is a query to Apache SkyWalking. The result is an object.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.query) && size(self.query) > 0`,message=`query is required`,fieldPath=`.query`,reason=FieldValueRequired
 type SkyWalkingMetric struct {
 	// URL of the server.
 	// +optional
@@ -407,5 +470,7 @@ type SkyWalkingMetric struct {
 
 	// How far back the query looks, such as "5m". Defaults to 5m.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
 	Interval DurationString `json:"interval,omitempty"`
 }

@@ -42,16 +42,26 @@ type RolloutList struct {
 }
 
 // RolloutSpec is what to run and how to update it.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.selector) || (has(self.workloadRef) && !(has(self.workloadRef.kind) && self.workloadRef.kind == 'PodTemplate'))`,message=`selector is required: repeat some of template.metadata.labels under selector.matchLabels. Only a workloadRef to a Deployment or ReplicaSet brings its own`,fieldPath=`.selector`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`has(self.workloadRef) || (has(self.template) && has(self.template.spec) && has(self.template.spec.containers) && size(self.template.spec.containers) > 0)`,message=`template is required with at least one container in template.spec.containers, unless workloadRef names an object to take it from`,fieldPath=`.template`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`!has(self.workloadRef) || !(has(self.template) && has(self.template.spec) && has(self.template.spec.containers) && size(self.template.spec.containers) > 0)`,message=`template must be left out with workloadRef, which brings its own: remove one of the two`,fieldPath=`.template`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`has(self.workloadRef) || !has(self.selector) || !has(self.selector.matchLabels) || size(self.selector.matchLabels) == 0 || !has(self.template) || (has(self.template.metadata) && has(self.template.metadata.labels) && self.selector.matchLabels.all(k, k in self.template.metadata.labels && self.template.metadata.labels[k] == self.selector.matchLabels[k]))`,message=`template.metadata.labels must have every label of selector.matchLabels, with the same value, or the Rollout would not find its own pods`,fieldPath=`.template.metadata.labels`
+// +kubebuilder:validation:XValidation:rule=`(has(self.progressDeadlineSeconds) ? self.progressDeadlineSeconds : 600) > (has(self.minReadySeconds) ? self.minReadySeconds : 0)`,message=`progressDeadlineSeconds (600 unless set) must be greater than minReadySeconds, or no pod could become available in time`,fieldPath=`.progressDeadlineSeconds`
+// +kubebuilder:validation:XValidation:rule=`!has(self.strategy.blueGreen) || !has(self.strategy.blueGreen.scaleDownDelayRevisionLimit) || self.strategy.blueGreen.scaleDownDelayRevisionLimit <= (has(self.revisionHistoryLimit) ? self.revisionHistoryLimit : 10)`,message=`scaleDownDelayRevisionLimit must not exceed revisionHistoryLimit (10 unless set): lower the one or raise the other`,fieldPath=`.strategy.blueGreen.scaleDownDelayRevisionLimit`
 type RolloutSpec struct {
 	// Number of pods that serve when no update is under way. During an update there may be more, or for a while fewer: see
 	// maxSurge and maxUnavailable of the strategy. Defaults to 1; 0 is allowed and stops all pods.
 	// An autoscaler changes this field through the scale subresource.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 
 	// Labels by which the Rollout knows its pods. Must select the labels of template, must not be empty, and cannot be
 	// changed once it is set. Required unless workloadRef supplies it.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)`,message=`selector must not be empty, or it would select every pod in the namespace: repeat some of template.metadata.labels under matchLabels`,reason=FieldValueRequired
+	// +kubebuilder:validation:XValidation:rule=`self == oldSelf`,message=`selector cannot be changed once it is set: delete the Rollout with --cascade=orphan and create it again, or keep the labels and change others`,reason=FieldValueForbidden
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 
 	// The pods to run. Any change here, apart from labels and annotations that the strategy adds itself, is a new version
@@ -70,6 +80,7 @@ type RolloutSpec struct {
 	// Defaults to 0: available as soon as ready. Must be less than progressDeadlineSeconds. Changing it does not make a new
 	// version.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
 
 	// How a new version takes the place of the old one. Set exactly one of canary and blueGreen.
@@ -78,6 +89,7 @@ type RolloutSpec struct {
 	// Number of old versions, ReplicaSets of size zero, that are kept to roll back to. Defaults to 10. Versions that are
 	// still in use are kept besides.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 
 	// Stops the Rollout where it is: no pods are added or removed, no step is taken and no Service is switched until it is
@@ -89,6 +101,7 @@ type RolloutSpec struct {
 	// Seconds that an update may take without making progress before the Rollout is reported as degraded. Time spent in
 	// pauses, analysis steps and experiment steps does not count. Defaults to 600; must be greater than minReadySeconds.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 
 	// Whether an update that exceeds progressDeadlineSeconds is aborted, and traffic returned to the stable version, rather
@@ -111,23 +124,30 @@ type RolloutSpec struct {
 }
 
 // ObjectRef names a workload in the Rollout's namespace whose pod template the Rollout runs.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.name) && size(self.name) > 0`,message=`name is required: the name of the workload to take the pod template from`,fieldPath=`.name`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`has(self.kind) && has(self.apiVersion) && ((self.kind in ['Deployment', 'ReplicaSet'] && self.apiVersion.startsWith('apps/')) || (self.kind == 'PodTemplate' && self.apiVersion == 'v1'))`,message=`must be a Deployment or ReplicaSet of apiVersion apps/v1, or a PodTemplate of apiVersion v1`,fieldPath=`.kind`
 type ObjectRef struct {
 	// API version of the workload: apps/v1 for Deployment and ReplicaSet, v1 for PodTemplate.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	APIVersion string `json:"apiVersion,omitempty"`
 
 	// Kind of the workload: Deployment, ReplicaSet or PodTemplate.
 	// +optional
+	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind,omitempty"`
 
 	// Name of the workload, in the namespace of the Rollout.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
 	// What happens to the pods of a referenced Deployment once the Rollout runs its pods instead: "never" leaves them
 	// (default), "onsuccess" scales the Deployment to zero when the Rollout is first healthy, "progressively" scales it down
 	// as pods of the Rollout become ready.
 	// +optional
+	// +kubebuilder:validation:Enum=never;onsuccess;progressively
 	ScaleDown WorkloadScaleDown `json:"scaleDown,omitempty"`
 }
 
@@ -144,6 +164,9 @@ const (
 )
 
 // RolloutStrategy is how a new version takes the place of the old one. Exactly one of its fields is set.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.canary) || has(self.blueGreen)`,message=`set canary or blueGreen: canary moves traffic a part at a time (canary: {} is a rolling update), blueGreen all at once`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`!(has(self.canary) && has(self.blueGreen))`,message=`set only one of canary and blueGreen: remove the other`,reason=FieldValueForbidden
 type RolloutStrategy struct {
 	// Runs the new version beside the old one, both at full size, and moves all traffic at once.
 	// +optional
@@ -159,6 +182,7 @@ type RollbackWindowSpec struct {
 	// Number of versions to look back: going back to a version of which fewer than this many others were created since
 	// skips all steps. Defaults to 0: every rollback runs all steps, except one to the version that is still stable.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Revisions int32 `json:"revisions,omitempty"`
 }
 
@@ -167,10 +191,12 @@ type RollbackWindowSpec struct {
 type AnalysisRunStrategy struct {
 	// Number of successful AnalysisRuns, and of successful Experiments, to keep. Defaults to 5.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	SuccessfulRunHistoryLimit *int32 `json:"successfulRunHistoryLimit,omitempty"`
 
 	// Number of failed, erroneous and inconclusive AnalysisRuns, and of such Experiments, to keep. Defaults to 5.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	UnsuccessfulRunHistoryLimit *int32 `json:"unsuccessfulRunHistoryLimit,omitempty"`
 }
 
@@ -187,6 +213,8 @@ type PodTemplateMetadata struct {
 
 // AntiAffinity keeps pods of the new version off the nodes of the old one, so that an autoscaler which removes nodes after
 // the update does not take the new version with it. Exactly one of its fields is set.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.preferredDuringSchedulingIgnoredDuringExecution) != has(self.requiredDuringSchedulingIgnoredDuringExecution)`,message=`set exactly one of preferredDuringSchedulingIgnoredDuringExecution and requiredDuringSchedulingIgnoredDuringExecution`
 type AntiAffinity struct {
 	// Prefer other nodes, and use the same ones when there are no others.
 	// +optional
@@ -200,6 +228,8 @@ type AntiAffinity struct {
 // PreferredDuringSchedulingIgnoredDuringExecution is how strongly other nodes are preferred.
 type PreferredDuringSchedulingIgnoredDuringExecution struct {
 	// Weight of the preference against the scheduler's other preferences, 1 to 100.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
 	Weight int32 `json:"weight"`
 }
 

@@ -4,6 +4,8 @@ import "encoding/json"
 
 // RolloutTrafficRouting is the traffic routers that split traffic between the versions. Several may be set; each of them is
 // brought to the same weights.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.maxTrafficWeight) || has(self.nginx) || has(self.plugins)`,message=`maxTrafficWeight works with nginx and plugins only: remove it, and give setWeight in percent`,fieldPath=`.maxTrafficWeight`,reason=FieldValueForbidden
 type RolloutTrafficRouting struct {
 	// Splits traffic in Istio VirtualServices.
 	// +optional
@@ -51,20 +53,27 @@ type RolloutTrafficRouting struct {
 	// Routes that setHeaderRoute and setMirrorRoute steps may add and remove, the first having precedence. They are placed
 	// before all other routes and removed when the update ends.
 	// +optional
+	// +kubebuilder:validation:MaxItems=50
+	// +kubebuilder:validation:XValidation:rule=`self.all(a, self.exists_one(b, b.name == a.name))`,message=`every name in managedRoutes must be listed once only`,reason=FieldValueDuplicate
 	ManagedRoutes []ManagedRoute `json:"managedRoutes,omitempty"`
 
 	// What setWeight counts up to. Defaults to 100: percent. Can be set for nginx and plugins only.
 	// +optional
+	// +kubebuilder:validation:Minimum=1
 	MaxTrafficWeight *int32 `json:"maxTrafficWeight,omitempty"`
 }
 
 // ManagedRoute names a route that the controller adds and removes.
 type ManagedRoute struct {
 	// Name of the route.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 }
 
 // IstioTrafficRouting is which routes of Istio VirtualServices split the traffic, and whether they do by host or by subset.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.virtualService) != (has(self.virtualServices) && size(self.virtualServices) > 0)`,message=`set exactly one of virtualService and virtualServices`
 type IstioTrafficRouting struct {
 	// The VirtualService whose routes split the traffic. Give this or virtualServices.
 	// +optional
@@ -77,12 +86,15 @@ type IstioTrafficRouting struct {
 
 	// Several VirtualServices whose routes split the traffic. Give this or virtualService.
 	// +optional
+	// +kubebuilder:validation:MaxItems=50
 	VirtualServices []IstioVirtualService `json:"virtualServices,omitempty"`
 }
 
 // IstioVirtualService is which routes of a VirtualService split the traffic.
 type IstioVirtualService struct {
 	// Name of the VirtualService; name.namespace for one in another namespace.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=320
 	Name string `json:"name"`
 
 	// Names of the HTTP routes to split. May be left out when there is only one, or one without a name.
@@ -117,14 +129,22 @@ type TCPRoute struct {
 }
 
 // IstioDestinationRule is which subsets of a DestinationRule are the versions.
+//
+// +kubebuilder:validation:XValidation:rule=`self.canarySubsetName != self.stableSubsetName`,message=`canarySubsetName and stableSubsetName must be two different subsets`,fieldPath=`.canarySubsetName`
 type IstioDestinationRule struct {
 	// Name of the DestinationRule.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=320
 	Name string `json:"name"`
 
 	// Name of the subset that is the new version.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=320
 	CanarySubsetName string `json:"canarySubsetName"`
 
 	// Name of the subset that is the stable version.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=320
 	StableSubsetName string `json:"stableSubsetName"`
 
 	// Names of further subsets, which keep the weight that they have; the stable version gets the rest.
@@ -133,6 +153,8 @@ type IstioDestinationRule struct {
 }
 
 // NginxTrafficRouting splits traffic with a canary Ingress beside each stable one.
+//
+// +kubebuilder:validation:XValidation:rule=`(has(self.stableIngress) && size(self.stableIngress) > 0) != (has(self.stableIngresses) && size(self.stableIngresses) > 0)`,message=`set exactly one of stableIngress and stableIngresses`
 type NginxTrafficRouting struct {
 	// Prefix of the canary annotations. Defaults to nginx.ingress.kubernetes.io.
 	// +optional
@@ -140,6 +162,7 @@ type NginxTrafficRouting struct {
 
 	// Name of the Ingress that routes to stableService. Give this or stableIngresses.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	StableIngress string `json:"stableIngress,omitempty"`
 
 	// Names of several Ingresses that route to stableService. Give this or stableIngress.
@@ -157,16 +180,22 @@ type NginxTrafficRouting struct {
 }
 
 // ALBTrafficRouting splits traffic by the forward action in an annotation of Ingresses.
+//
+// +kubebuilder:validation:XValidation:rule=`(has(self.ingress) && size(self.ingress) > 0) != (has(self.ingresses) && size(self.ingresses) > 0)`,message=`set exactly one of ingress and ingresses`
 type ALBTrafficRouting struct {
 	// Name of the Ingress. Give this or ingresses.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	Ingress string `json:"ingress,omitempty"`
 
 	// Port of the Services that the Ingress routes to.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
 	ServicePort int32 `json:"servicePort"`
 
 	// Name of the Service by which the Ingress refers to the action. Defaults to stableService.
 	// +optional
+	// +kubebuilder:validation:MaxLength=63
 	RootService string `json:"rootService,omitempty"`
 
 	// Prefix of the annotations. Defaults to alb.ingress.kubernetes.io.
@@ -183,6 +212,8 @@ type ALBTrafficRouting struct {
 }
 
 // StickinessConfig is whether and how long a client stays with the version that it met first.
+//
+// +kubebuilder:validation:XValidation:rule=`!self.enabled || (self.durationSeconds >= 1 && self.durationSeconds <= 604800)`,message=`durationSeconds must be between 1 and 604800 (seven days)`,fieldPath=`.durationSeconds`
 type StickinessConfig struct {
 	// Whether clients stay.
 	Enabled bool `json:"enabled"`
@@ -205,10 +236,14 @@ type SMITrafficRouting struct {
 // AmbassadorTrafficRouting splits traffic with a canary Mapping beside each Mapping.
 type AmbassadorTrafficRouting struct {
 	// Names of the Mappings that route to stableService. None of them may set a weight.
+	// +kubebuilder:validation:MinItems=1
 	Mappings []string `json:"mappings"`
 }
 
 // AppMeshTrafficRouting splits traffic in the virtual router behind a VirtualService of AWS App Mesh.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.virtualService)`,message=`virtualService is required: the App Mesh VirtualService whose routes split the traffic`,fieldPath=`.virtualService`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`has(self.virtualNodeGroup)`,message=`virtualNodeGroup is required: the two VirtualNodes that stand for the canary and the stable version`,fieldPath=`.virtualNodeGroup`,reason=FieldValueRequired
 type AppMeshTrafficRouting struct {
 	// The VirtualService.
 	// +optional
@@ -222,6 +257,8 @@ type AppMeshTrafficRouting struct {
 // AppMeshVirtualService is which routes split the traffic.
 type AppMeshVirtualService struct {
 	// Name of the VirtualService.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
 	// Names of the routes to split. Defaults to all.
@@ -241,16 +278,22 @@ type AppMeshVirtualNodeGroup struct {
 // AppMeshVirtualNodeReference names a VirtualNode.
 type AppMeshVirtualNodeReference struct {
 	// Name of the VirtualNode.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 }
 
 // TraefikTrafficRouting splits traffic in a TraefikService.
 type TraefikTrafficRouting struct {
 	// Name of the TraefikService whose weighted services include canaryService and stableService.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	WeightedTraefikServiceName string `json:"weightedTraefikServiceName"`
 }
 
 // ApisixTrafficRouting splits traffic in an ApisixRoute.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.route)`,message=`route is required: the ApisixRoute whose rules split the traffic`,fieldPath=`.route`,reason=FieldValueRequired
 type ApisixTrafficRouting struct {
 	// The ApisixRoute.
 	// +optional
@@ -260,6 +303,8 @@ type ApisixTrafficRouting struct {
 // ApisixRoute is which rules of an ApisixRoute split the traffic.
 type ApisixRoute struct {
 	// Name of the ApisixRoute.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
 	// Names of the rules to split. Defaults to all.
@@ -269,37 +314,51 @@ type ApisixRoute struct {
 
 // GatewayAPITrafficRouting splits traffic by the weights of backendRefs in routes of the Gateway API. Each kind of route can
 // be given by one name or by a list. The fields are those of the Gateway API plugin's settings.
+//
+// +kubebuilder:validation:XValidation:rule=`(has(self.httpRoute) && size(self.httpRoute) > 0) || (has(self.httpRoutes) && size(self.httpRoutes) > 0) || (has(self.grpcRoute) && size(self.grpcRoute) > 0) || (has(self.grpcRoutes) && size(self.grpcRoutes) > 0) || (has(self.tcpRoute) && size(self.tcpRoute) > 0) || (has(self.tcpRoutes) && size(self.tcpRoutes) > 0) || (has(self.tlsRoute) && size(self.tlsRoute) > 0) || (has(self.tlsRoutes) && size(self.tlsRoutes) > 0)`,message=`name at least one route: httpRoute, grpcRoute, tcpRoute or tlsRoute, or a list of several such as httpRoutes`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`!((has(self.httpRoute) && size(self.httpRoute) > 0) && (has(self.httpRoutes) && size(self.httpRoutes) > 0))`,message=`set only one of httpRoute and httpRoutes`,fieldPath=`.httpRoutes`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!((has(self.grpcRoute) && size(self.grpcRoute) > 0) && (has(self.grpcRoutes) && size(self.grpcRoutes) > 0))`,message=`set only one of grpcRoute and grpcRoutes`,fieldPath=`.grpcRoutes`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!((has(self.tcpRoute) && size(self.tcpRoute) > 0) && (has(self.tcpRoutes) && size(self.tcpRoutes) > 0))`,message=`set only one of tcpRoute and tcpRoutes`,fieldPath=`.tcpRoutes`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!((has(self.tlsRoute) && size(self.tlsRoute) > 0) && (has(self.tlsRoutes) && size(self.tlsRoutes) > 0))`,message=`set only one of tlsRoute and tlsRoutes`,fieldPath=`.tlsRoutes`,reason=FieldValueForbidden
 type GatewayAPITrafficRouting struct {
 	// Name of one HTTPRoute. Give this or httpRoutes.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	HTTPRoute string `json:"httpRoute,omitempty"`
 
 	// HTTPRoutes to split.
 	// +optional
+	// +kubebuilder:validation:MaxItems=50
 	HTTPRoutes []GatewayAPIRoute `json:"httpRoutes,omitempty"`
 
 	// Name of one GRPCRoute. Give this or grpcRoutes.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	GRPCRoute string `json:"grpcRoute,omitempty"`
 
 	// GRPCRoutes to split.
 	// +optional
+	// +kubebuilder:validation:MaxItems=50
 	GRPCRoutes []GatewayAPIRoute `json:"grpcRoutes,omitempty"`
 
 	// Name of one TCPRoute. Give this or tcpRoutes.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	TCPRoute string `json:"tcpRoute,omitempty"`
 
 	// TCPRoutes to split.
 	// +optional
+	// +kubebuilder:validation:MaxItems=50
 	TCPRoutes []GatewayAPIRoute `json:"tcpRoutes,omitempty"`
 
 	// Name of one TLSRoute. Give this or tlsRoutes.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	TLSRoute string `json:"tlsRoute,omitempty"`
 
 	// TLSRoutes to split.
 	// +optional
+	// +kubebuilder:validation:MaxItems=50
 	TLSRoutes []GatewayAPIRoute `json:"tlsRoutes,omitempty"`
 
 	// Namespace of the routes. Defaults to the Rollout's.
@@ -326,6 +385,8 @@ type GatewayAPITrafficRouting struct {
 // GatewayAPIRoute is one route to split.
 type GatewayAPIRoute struct {
 	// Name of the route.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
 	// Whether setHeaderRoute steps add rules to this route. For HTTPRoutes and GRPCRoutes only. Defaults to false.
