@@ -10,7 +10,7 @@ import (
 )
 
 func upCommand() *cobra.Command {
-	opts := cluster.Options{Nodes: 0, PodReadyAfter: time.Second}
+	opts := cluster.Options{Nodes: 3, PodReadyAfter: time.Second}
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a cluster, and run it until interrupted",

@@ -26,7 +26,7 @@ type Options struct {
 	Verbosity int
 	// Nodes is how many nodes are simulated. Zero: no node, so pods stay pending.
 	Nodes int
-	// PodReadyAfter is how long a pod without a readiness probe takes from its binding to being ready.
+	// PodReadyAfter is how long a pod takes to become ready, unless it says so itself. Zero: a second.
 	PodReadyAfter time.Duration
 }
 
@@ -112,7 +112,7 @@ func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 	}
 
 	c.run(ctx, "controllers", runControllers(ids.controllers.config()))
-	c.runKubelets(ctx, ids.kubelets.config(), opts)
+	c.runKubelets(ctx, ids.kubelets.config(), opts, log)
 	if err := c.waitFor(ctx, "the nodes and the default service account", usable(c.admin, opts.Nodes)); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,28 @@
+#!/bin/sh
+# Every module that both Sluice and the playground are built from must have one version in both: or else it, and all that
+# imports it, is compiled twice, which is minutes where it is a Kubernetes library; and tests would meet another client than
+# users do. Names the modules that differ, and how to mend it.
+set -eu
+cd "$(dirname "$0")/.."
+
+# versions prints "module version" for all that the module in folder $1 and its tests are built from. -e, because it is
+# for the compiler, not for this, to say what does not build.
+versions() {
+	(cd "$1" && go list -e -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{with .Replace}}{{.Version}}{{else}}{{.Version}}{{end}}{{end}}{{end}}' ./... | sort -u)
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+versions . >"$work/main"
+versions playground >"$work/playground"
+
+join "$work/main" "$work/playground" | awk '$2 != $3' >"$work/differ"
+[ -s "$work/differ" ] || exit 0
+
+while read -r module main playground; do
+	newer=$(printf '%s\n%s\n' "$main" "$playground" | sort -V | tail -n 1)
+	folder=playground
+	if [ "$newer" = "$playground" ]; then folder=.; fi
+	echo "$module is $main in go.mod but $playground in playground/go.mod. Mend it: (cd $folder && go get $module@$newer)" >&2
+done <"$work/differ"
+exit 1
