@@ -42,7 +42,7 @@ func newCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "sluice-controller",
 		Short:         "Carry out Rollouts: canary and blue-green updates of pods in a Kubernetes cluster",
-		Args:          cobra.NoArgs,
+		Args:          noArguments,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,6 +56,13 @@ func newCommand() *cobra.Command {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	addFlags(cmd.Flags(), &s, &o)
 	return cmd
+}
+
+func noArguments(cmd *cobra.Command, args []string) error {
+	if err := cobra.NoArgs(cmd, args); err != nil {
+		return &usageError{fmt.Errorf("the controller takes flags only, not %q", args)}
+	}
+	return nil
 }
 
 func addFlags(f *pflag.FlagSet, s *settings, o *controller.Options) {
@@ -141,8 +148,11 @@ func connect(s settings) (*rest.Config, string, error) {
 		return nil, "", fmt.Errorf("find the cluster: %w", err)
 	}
 	config.QPS, config.Burst = s.qps, s.burst
-	if s.qps <= 0 {
+	switch {
+	case s.qps <= 0:
 		config.QPS = -1
+	case s.burst == 0:
+		config.Burst = int(2*s.qps) + 1
 	}
 	config.UserAgent = "sluice-controller/" + buildinfo.Version()
 	if own := os.Getenv("POD_NAMESPACE"); own != "" && s.namespace == "" {

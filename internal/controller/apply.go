@@ -157,4 +157,3 @@ func asRefusal(err error) (plan.CreateFailure, bool) {
 
 // movedOn reports whether a write failed because the object is not what it was when it was observed.
 func movedOn(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
-

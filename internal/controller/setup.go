@@ -5,16 +5,19 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -56,9 +59,6 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err != nil {
 		return err
 	}
-	if err := requireCRDs(mgr.GetRESTMapper()); err != nil {
-		return err
-	}
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &appsv1.ReplicaSet{}, ownerIndex, indexOwner); err != nil {
 		return fmt.Errorf("index ReplicaSets by owner: %w", err)
 	}
@@ -83,6 +83,9 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 func newManager(config *rest.Config, o Options) (manager.Manager, error) {
 	caches, err := caching(o)
 	if err != nil {
+		return nil, err
+	}
+	if err := requireCRDs(config); err != nil {
 		return nil, err
 	}
 	mgr, err := ctrl.NewManager(config, manager.Options{
@@ -168,14 +171,19 @@ func address(port int) string {
 	return net.JoinHostPort("", strconv.Itoa(port))
 }
 
-// requireCRDs tells at once what would otherwise show as minutes of waiting.
-func requireCRDs(mapper meta.RESTMapper) error {
-	_, err := mapper.RESTMapping(v1alpha1.RolloutGVK.GroupKind(), v1alpha1.Version)
-	if meta.IsNoMatchError(err) {
-		return fmt.Errorf("the cluster does not know the kind %s; install the CRDs first: kubectl apply -f config/crd", v1alpha1.RolloutGVK.GroupKind())
-	}
+// requireCRDs tells at once, and in words, what would otherwise show as an error about REST mappings.
+func requireCRDs(config *rest.Config) error {
+	clients, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
+		return fmt.Errorf("set up discovery: %w", err)
+	}
+	known, err := clients.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
+	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("ask the cluster for the kinds it knows: %w", err)
+	}
+	isRollout := func(r metav1.APIResource) bool { return r.Kind == v1alpha1.KindRollout }
+	if known == nil || !slices.ContainsFunc(known.APIResources, isRollout) {
+		return fmt.Errorf("the cluster does not know the kind %s; install the CRDs first: kubectl apply -f config/crd", v1alpha1.RolloutGVK.GroupKind())
 	}
 	return nil
 }
