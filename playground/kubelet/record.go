@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -47,16 +48,17 @@ func overlay(stored, exact corev1.PodStatus) corev1.PodStatus {
 	stored.Phase, stored.Reason, stored.Message = exact.Phase, exact.Reason, exact.Message
 	stored.StartTime = exact.StartTime
 	stored.InitContainerStatuses, stored.ContainerStatuses = exact.InitContainerStatuses, exact.ContainerStatuses
-	var conditions []corev1.PodCondition
-	for _, c := range exact.Conditions {
-		if ownConditions[c.Type] {
-			conditions = append(conditions, c)
+	conditions := slices.Clone(stored.Conditions) // In their order: another order would be another status.
+	for _, own := range exact.Conditions {
+		if !ownConditions[own.Type] {
+			continue
 		}
-	}
-	for _, c := range stored.Conditions {
-		if !ownConditions[c.Type] {
-			conditions = append(conditions, c)
+		i := slices.IndexFunc(conditions, func(c corev1.PodCondition) bool { return c.Type == own.Type })
+		if i < 0 {
+			conditions = append(conditions, own)
+			continue
 		}
+		conditions[i] = own
 	}
 	stored.Conditions = conditions
 	return stored
