@@ -1,0 +1,197 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// View is how old what the controller sees is: how many versions each kind of object is behind.
+type View struct {
+	Rollout, ReplicaSets int
+}
+
+// Observe is the world as the controller sees it. A view never goes back behind the controller's own last write of a kind: the
+// shell waits until its caches show it, and reads consistently when it starts.
+func (w *World) Observe(v View) plan.Observed {
+	o := plan.Observed{Now: w.now}
+	if n := len(w.past.rollouts); n > 0 && w.rollout != nil {
+		o.Rollout = w.past.rollouts[n-1-clamp(v.Rollout, w.past.ownRollout, n)]
+	}
+	if n := len(w.past.sets); n > 0 {
+		o.ReplicaSets = w.past.sets[n-1-clamp(v.ReplicaSets, w.past.ownSets, n)]
+	}
+	return o
+}
+
+// clamp limits how many versions back a view may be, with own versions since the last write of one's own and n in all.
+func clamp(back, own, n int) int { return min(back, own, n-1, remembered-1) }
+
+// Outcome is what came of a plan.
+type Outcome struct {
+	// Writes is how many writes were done.
+	Writes int
+	// Conflict: an object had changed, and the pass stopped there.
+	Conflict bool
+	// Crashed: the controller stopped before it was done.
+	Crashed bool
+	// CreateFailure is why a ReplicaSet could not be created. The plan must be made anew with it.
+	CreateFailure *plan.CreateFailure
+	// Idle tells of a write that would have changed nothing, which a plan must not ask for.
+	Idle string
+}
+
+// Whole reports whether all of the plan was done.
+func (o Outcome) Whole() bool { return !o.Conflict && !o.Crashed && o.CreateFailure == nil }
+
+// Apply carries out a plan in its order, each write guarded by the version that it was decided on. After stopAfter writes the
+// controller crashes; a negative number is never.
+func (w *World) Apply(p plan.Plan, stopAfter int) Outcome {
+	a := application{World: w, left: stopAfter}
+	a.changes(p.Grow)
+	a.changes(p.Shrink)
+	if p.Record != nil {
+		a.record(p.Record)
+	}
+	return a.Outcome
+}
+
+// application is a plan being carried out.
+type application struct {
+	*World
+	Outcome
+	left int
+}
+
+// may reports whether the next write may be done, and counts it.
+func (a *application) may() bool {
+	if !a.Whole() {
+		return false
+	}
+	if a.left == 0 {
+		a.Crashed = true
+		return false
+	}
+	a.left--
+	a.Writes++
+	return true
+}
+
+func (a *application) changes(changes []plan.Change) {
+	for _, c := range changes {
+		switch c := c.(type) {
+		case plan.CreateReplicaSet:
+			a.create(c.ReplicaSet)
+		case plan.UpdateReplicaSet:
+			a.update(c.From, c.To)
+		case plan.DeleteReplicaSet:
+			a.delete(c.ReplicaSet)
+		default:
+			panic(fmt.Sprintf("change of unknown kind %T", c))
+		}
+	}
+}
+
+func (a *application) create(rs *appsv1.ReplicaSet) {
+	if !a.may() {
+		return
+	}
+	have := a.set(rs.Name)
+	switch {
+	case a.refused != "":
+		a.fail(plan.CreateFailure{Name: rs.Name, Message: a.refused})
+	case a.foreign[rs.Name], have != nil && !spec.SameTemplate(&rs.Spec.Template, &have.Spec.Template):
+		a.fail(plan.CreateFailure{Name: rs.Name, Taken: true, Message: fmt.Sprintf("replicasets.apps %q already exists", rs.Name)})
+	case have != nil: // made by a pass that crashed, or one with an older view: look again
+		a.Writes--
+		a.Conflict = true
+	default:
+		a.createSet(rs)
+		a.past.ownSets = 0
+	}
+}
+
+func (a *application) fail(f plan.CreateFailure) {
+	a.Writes--
+	a.CreateFailure = &f
+}
+
+func (a *application) update(from, to *appsv1.ReplicaSet) {
+	if !a.may() {
+		return
+	}
+	have := a.set(from.Name)
+	if have == nil || have.ResourceVersion != from.ResourceVersion {
+		a.Writes--
+		a.Conflict = true
+		return
+	}
+	if equality.Semantic.DeepEqual(from.ObjectMeta, to.ObjectMeta) && equality.Semantic.DeepEqual(from.Spec, to.Spec) {
+		a.Idle = "update of " + from.Name + " that changes nothing"
+	}
+	next := *have.ReplicaSet
+	next.Labels, next.Annotations, next.Spec = to.Labels, to.Annotations, to.Spec
+	a.putSet(have, &next)
+	a.past.ownSets = 0
+}
+
+func (a *application) delete(rs *appsv1.ReplicaSet) {
+	if !a.may() {
+		return
+	}
+	have := a.set(rs.Name)
+	if have == nil {
+		return // it is gone, which is what was wanted
+	}
+	if have.ResourceVersion != rs.ResourceVersion {
+		a.Writes--
+		a.Conflict = true
+		return
+	}
+	a.deleteSet(rs.Name)
+	a.past.ownSets = 0
+}
+
+// record writes what differs: first the object's own fields, then the status.
+func (a *application) record(r *plan.Record) {
+	base := r.From
+	if !maps.Equal(r.From.Annotations, r.To.Annotations) || !equality.Semantic.DeepEqual(r.From.Spec, r.To.Spec) {
+		if base = a.write(base, func(ro *v1alpha1.Rollout) { ro.Annotations, ro.Spec = r.To.Annotations, r.To.Spec }); base == nil {
+			return
+		}
+	} else if equality.Semantic.DeepEqual(r.From.Status, r.To.Status) {
+		a.Idle = "record that changes nothing"
+	}
+	if !equality.Semantic.DeepEqual(r.From.Status, r.To.Status) {
+		a.write(base, func(ro *v1alpha1.Rollout) { ro.Status = r.To.Status })
+	}
+}
+
+// write changes the Rollout if it is still the given one, and returns what it became.
+func (a *application) write(base *v1alpha1.Rollout, change func(*v1alpha1.Rollout)) *v1alpha1.Rollout {
+	if !a.may() {
+		return nil
+	}
+	if a.rollout == nil || a.rollout.ResourceVersion != base.ResourceVersion {
+		a.Writes--
+		a.Conflict = true
+		return nil
+	}
+	next := *a.rollout
+	change(&next)
+	written := a.put(&next)
+	a.past.ownRollout = 0
+	return written
+}
+
+// owned is a reference to the Rollout, as its children carry it.
+func (w *World) owned() []metav1.OwnerReference {
+	return []metav1.OwnerReference{*metav1.NewControllerRef(w.rollout, v1alpha1.RolloutGVK)}
+}

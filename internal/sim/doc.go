@@ -1,0 +1,24 @@
+// Package sim is a Kubernetes in memory, as far as a Rollout can see one, with a clock of its own. What takes an hour in a cluster
+// takes microseconds here, and equal seeds give equal histories.
+//
+// The engine that runs in it is the controller's own: [Controller] observes the [World], asks plan.Next and lets the World
+// apply the plan, under the contracts written in package plan. Around it the World does what a cluster does:
+//
+//	world.go       the clock, and what happens next
+//	store.go       objects with resourceVersions and generations; conflicts; views that are older than the world
+//	replicaset.go  the ReplicaSet controller: creates pods, deletes them in the real one's order, reports late
+//	pod.go         pods that start, never start, turn unready, die
+//	apply.go       carries out a plan, up to a crash between any two writes
+//	controller.go  the loop around the engine: on events, and at Plan.Wake, never by polling
+//	user.go        what people do: a new image, promote, abort, scale
+//	script.go      the language of transcripts, in which a test is a story
+//
+// Objects are never changed in place: a write puts a new one in the old one's place. So an observation is a handful of
+// pointers, older views cost nothing, and what was handed out stays as it was.
+//
+// What is modelled: one Rollout without routers, its ReplicaSets and their pods, garbage collection by owner, quotas, names that
+// are taken, defaults that the API server fills in. What is not: nodes, the pods' inner life, and a ReplicaSet controller
+// whose own caches are late. Routers, Services, autoscalers and analyses will be files beside replicaset.go.
+//
+// What must not be here: the system's clock, goroutines, Kubernetes clients.
+package sim

@@ -1,0 +1,115 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+func (s *set) desired() int {
+	if s.Spec.Replicas == nil {
+		return 1
+	}
+	return int(*s.Spec.Replicas)
+}
+
+func (s *set) minReady() time.Duration { return time.Duration(s.Spec.MinReadySeconds) * time.Second }
+
+// wakeSet has the ReplicaSet controller look at a set soon.
+func (w *World) wakeSet(s *set) {
+	s.syncAt = earliest(s.syncAt, w.now.Add(w.Lag()))
+}
+
+// sync is one pass of the ReplicaSet controller. As the real one's, its report is of the pods that it found, not of those that
+// it just created or deleted: these are news of the next pass.
+func (w *World) sync(s *set) {
+	s.syncAt = time.Time{}
+	status := w.count(s)
+	missing := s.desired() - len(s.pods)
+	switch {
+	case missing > 0:
+		for range w.allowed(missing) {
+			w.addPod(s)
+		}
+	case missing < 0:
+		slices.SortFunc(s.pods, leastWanted)
+		s.pods = slices.Clone(s.pods[-missing:])
+	}
+	status.Conditions = w.failure(s, missing)
+	if missing != 0 && w.allowed(1) > 0 {
+		w.wakeSet(s)
+	}
+	for _, p := range s.pods { // a ready pod becomes available without anything happening to it
+		if p.ready && !p.available(w.now, s.minReady()) {
+			s.syncAt = earliest(s.syncAt, p.since.Add(s.minReady()))
+		}
+	}
+	if !equality.Semantic.DeepEqual(s.Status, status) {
+		w.reportSet(s, status)
+	}
+}
+
+func (w *World) count(s *set) appsv1.ReplicaSetStatus {
+	status := appsv1.ReplicaSetStatus{Replicas: int32(len(s.pods)), FullyLabeledReplicas: int32(len(s.pods)), ObservedGeneration: s.Generation}
+	for _, p := range s.pods {
+		if p.ready {
+			status.ReadyReplicas++
+		}
+		if p.available(w.now, s.minReady()) {
+			status.AvailableReplicas++
+		}
+	}
+	return status
+}
+
+// allowed is how many of n new pods the quota admits.
+func (w *World) allowed(n int) int {
+	if w.quota < 0 {
+		return n
+	}
+	return max(0, min(n, w.quota-w.Pods()))
+}
+
+func (w *World) failure(s *set, missing int) []appsv1.ReplicaSetCondition {
+	if missing <= 0 || len(s.pods) >= s.desired() {
+		return nil
+	}
+	return []appsv1.ReplicaSetCondition{{
+		Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate",
+		Message: fmt.Sprintf("pods %q is forbidden: exceeded quota: %d pods are allowed", s.Name+"-", w.quota),
+	}}
+}
+
+// SetQuota limits the number of pods; a negative one lifts the limit.
+func (w *World) SetQuota(n int) {
+	w.quota = n
+	for _, s := range w.sets {
+		w.wakeSet(s)
+	}
+}
+
+// Pods is how many pods there are that are not being deleted.
+func (w *World) Pods() int {
+	n := 0
+	for _, s := range w.sets {
+		n += len(s.pods)
+	}
+	return n
+}
+
+// Available is how many pods have been ready for long enough.
+func (w *World) Available() int {
+	n := 0
+	for _, s := range w.sets {
+		for _, p := range s.pods {
+			if p.available(w.now, s.minReady()) {
+				n++
+			}
+		}
+	}
+	return n
+}

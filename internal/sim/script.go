@@ -1,0 +1,335 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
+)
+
+// Script runs a world by lines that read like what a person would say, and tells what happens in lines that a person can read.
+// internal/plan/testdata has the examples.
+type Script struct {
+	World      *World
+	controller *Controller
+	teller     teller
+	crashAfter int
+	stale      View
+}
+
+// NewScript returns a script without a Rollout yet, decided by plan.Next.
+func NewScript() *Script {
+	s := &Script{}
+	s.begin()
+	return s
+}
+
+// begin starts a new world for a new story.
+func (s *Script) begin() {
+	s.World = New(Options{PodStart: 10 * time.Second, RoundTrip: true})
+	s.World.Watch = func() { s.teller.happened(s.World) }
+	s.teller = teller{events: s.teller.events}
+	s.crashAfter, s.stale = -1, View{}
+	s.controller = &Controller{
+		Next:   plan.Next,
+		OnPass: func(p Pass) { s.teller.pass(s.World, p) },
+		CrashAfter: func() int {
+			n := s.crashAfter
+			s.crashAfter = -1
+			return n
+		},
+		View: func() View {
+			v := s.stale
+			s.stale = View{}
+			return v
+		},
+	}
+}
+
+// Run carries out a line and returns what happened since.
+func (s *Script) Run(line string) (string, error) {
+	words, err := split(line)
+	if err != nil || len(words) == 0 {
+		return "", err
+	}
+	verb, rest := words[0], words[1:]
+	do, ok := verbs[verb]
+	if !ok {
+		return "", fmt.Errorf("unknown verb %q", verb)
+	}
+	if s.World.Rollout() == nil && verb != "rollout" && verb != "events" {
+		return "", errors.New("begin with a rollout")
+	}
+	answer, err := do(s, rest)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", line, err)
+	}
+	if !instant[verb] {
+		s.World.Run(s.World.Now())
+	}
+	return s.teller.flush(s.World) + answer, nil
+}
+
+// instant verbs only arrange or ask something: nothing happens on their account until the next line.
+var instant = map[string]bool{"crash": true, "stale": true, "events": true}
+
+var verbs map[string]func(s *Script, args []string) (answer string, err error)
+
+func init() {
+	verbs = map[string]func(*Script, []string) (string, error){
+		"rollout":  (*Script).create,
+		"set":      (*Script).set,
+		"advance":  (*Script).advance,
+		"settle":   (*Script).settle,
+		"scale":    withNumber(func(w *World, n int) { w.Scale(int32(n)) }),
+		"quota":    withNumber(func(w *World, n int) { w.SetQuota(n) }),
+		"pause":    plain(func(w *World) { w.Pause(true) }),
+		"resume":   plain(func(w *World) { w.Pause(false) }),
+		"abort":    plain((*World).Abort),
+		"retry":    plain((*World).Retry),
+		"promote":  (*Script).promote,
+		"break":    withImage(func(w *World, image string) { w.SetFate(image, Fate{Broken: true}) }),
+		"mend":     withImage(func(w *World, image string) { w.SetFate(image, Fate{Start: w.PodStart}) }),
+		"unready":  withPods(func(w *World, image string, n int) { w.Unready(image, n, 0) }),
+		"flap":     withPods(func(w *World, image string, n int) { w.Unready(image, n, 5*time.Second) }),
+		"kill":     withPods((*World).Kill),
+		"delete":   (*Script).remove,
+		"refuse":   (*Script).refuse,
+		"allow":    plain(func(w *World) { w.Refuse("") }),
+		"take":     (*Script).take,
+		"rename":   (*Script).rename,
+		"annotate": (*Script).annotate,
+		"jump":     (*Script).jump,
+		"crash":    (*Script).crash,
+		"stale":    (*Script).staleView,
+		"events":   (*Script).events,
+		"status":   func(s *Script, _ []string) (string, error) { return s.teller.status(s.World), nil },
+	}
+}
+
+func plain(do func(*World)) func(*Script, []string) (string, error) {
+	return func(s *Script, _ []string) (string, error) {
+		do(s.World)
+		return "", nil
+	}
+}
+
+func withNumber(do func(*World, int)) func(*Script, []string) (string, error) {
+	return func(s *Script, args []string) (string, error) {
+		n, err := strconv.Atoi(last(args))
+		if err == nil {
+			do(s.World, n)
+		}
+		return "", err
+	}
+}
+
+func withImage(do func(*World, string)) func(*Script, []string) (string, error) {
+	return func(s *Script, args []string) (string, error) {
+		do(s.World, last(args))
+		return "", nil
+	}
+}
+
+// withPods reads "2 of v1".
+func withPods(do func(*World, string, int)) func(*Script, []string) (string, error) {
+	return func(s *Script, args []string) (string, error) {
+		if len(args) != 3 {
+			return "", errors.New(`write for example "2 of v1"`)
+		}
+		n, err := strconv.Atoi(args[0])
+		if err == nil {
+			do(s.World, args[2], n)
+		}
+		return "", err
+	}
+}
+
+func (s *Script) create(args []string) (string, error) {
+	if len(args) == 0 {
+		return "", errors.New("a rollout needs a name")
+	}
+	s.begin()
+	ro := NewRollout(args[0], "v1", 1)
+	ro.Spec.Replicas = nil
+	for _, arg := range args[1:] {
+		key, value, _ := strings.Cut(arg, "=")
+		if key == "start" {
+			start, err := time.ParseDuration(value)
+			if err != nil {
+				return "", err
+			}
+			s.World.PodStart = start
+			continue
+		}
+		if err := setField(ro, key, value); err != nil {
+			return "", err
+		}
+	}
+	s.World.Create(ro)
+	s.World.Control(s.controller)
+	return "", nil
+}
+
+func (s *Script) set(args []string) (string, error) {
+	if len(args) < 1 {
+		return "", errors.New("set what?")
+	}
+	var err error
+	s.World.Edit(func(ro *v1alpha1.Rollout) { err = setField(ro, args[0], strings.Join(args[1:], " ")) })
+	return "", err
+}
+
+// advance lets an amount of time pass. What follows a comma is for the reader.
+func (s *Script) advance(args []string) (string, error) {
+	d, err := time.ParseDuration(strings.TrimSuffix(first(args), ","))
+	if err == nil {
+		s.World.Run(s.World.Now().Add(d))
+	}
+	return "", err
+}
+
+// settle lets things happen until nothing more will by itself.
+func (s *Script) settle([]string) (string, error) {
+	if !s.World.Settle(24 * time.Hour) {
+		return "", errors.New("things still happen after a day")
+	}
+	return "", nil
+}
+
+// jump moves the clock as if the controller had not run for a while.
+func (s *Script) jump(args []string) (string, error) {
+	d, err := time.ParseDuration(first(args))
+	s.World.Jump(d)
+	return "", err
+}
+
+func (s *Script) promote(args []string) (string, error) {
+	if first(args) == "full" {
+		s.World.PromoteFull()
+		return "", nil
+	}
+	s.World.Promote()
+	return "", nil
+}
+
+func (s *Script) remove(args []string) (string, error) {
+	switch first(args) {
+	case "rollout":
+		s.World.Delete()
+	case "replicaset":
+		s.World.DeleteReplicaSet(last(args))
+	default:
+		return "", errors.New("delete rollout, or delete replicaset v1")
+	}
+	return "", nil
+}
+
+func (s *Script) refuse(args []string) (string, error) {
+	s.World.Refuse(last(args))
+	return "", nil
+}
+
+// take gives the name that an image's ReplicaSet would have to somebody else.
+func (s *Script) take(args []string) (string, error) {
+	s.World.Take(s.World.NameFor(last(args)))
+	return "", nil
+}
+
+// rename gives an image's ReplicaSet another hash, as another controller may have computed it.
+func (s *Script) rename(args []string) (string, error) {
+	s.World.Relabel(args[0], func(rs *appsv1.ReplicaSet) {
+		rs.Labels[v1alpha1.PodTemplateHashLabel] = last(args)
+		rs.Spec.Template.Labels[v1alpha1.PodTemplateHashLabel] = last(args)
+	})
+	s.teller.call(last(args), args[0])
+	s.World.EditStatus(func(st *v1alpha1.RolloutStatus) { st.StableRS, st.CurrentPodHash = last(args), last(args) })
+	return "", nil
+}
+
+func (s *Script) annotate(args []string) (string, error) {
+	key, value, _ := strings.Cut(last(args), "=")
+	s.World.Edit(func(ro *v1alpha1.Rollout) {
+		if ro.Annotations == nil {
+			ro.Annotations = map[string]string{}
+		}
+		ro.Annotations[key] = value
+	})
+	return "", nil
+}
+
+// crash arranges for the next pass to stop: "crash after 1 write".
+func (s *Script) crash(args []string) (string, error) {
+	if len(args) < 2 {
+		return "", errors.New("crash after 1 write")
+	}
+	n, err := strconv.Atoi(args[1])
+	s.crashAfter = n
+	return "", err
+}
+
+// staleView arranges for the next pass to see old objects: "stale rollout 1", "stale replicasets 2".
+func (s *Script) staleView(args []string) (string, error) {
+	n, err := strconv.Atoi(last(args))
+	if first(args) == "rollout" {
+		s.stale.Rollout = n
+	} else {
+		s.stale.ReplicaSets = n
+	}
+	return "", err
+}
+
+// events shows events from now on, or hides them: "events off".
+func (s *Script) events(args []string) (string, error) {
+	s.teller.events = first(args) != "off"
+	return "", nil
+}
+
+func first(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
+}
+
+func last(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
+}
+
+// split cuts a line into words; double quotes hold words together.
+func split(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	quoted, begun := false, false
+	for _, r := range line {
+		switch {
+		case r == '"':
+			quoted, begun = !quoted, true
+		case r == ' ' && !quoted:
+			if begun {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			word.WriteRune(r)
+			begun = true
+		}
+	}
+	if quoted {
+		return nil, fmt.Errorf("a quote is not closed: %s", line)
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words, nil
+}

@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// setField sets a field of a Rollout by its short name in scripts.
+func setField(ro *v1alpha1.Rollout, key, value string) error {
+	s, c := &ro.Spec, ro.Spec.Strategy.Canary
+	number := func() *int32 {
+		n, _ := strconv.ParseInt(value, 10, 32)
+		out := int32(n)
+		return &out
+	}
+	switch key {
+	case "image":
+		s.Template.Spec.Containers[0].Image = value
+	case "replicas":
+		s.Replicas = number()
+	case "steps":
+		steps, err := parseSteps(value)
+		c.Steps = steps
+		return err
+	case "maxSurge":
+		v := intstr.Parse(value)
+		c.MaxSurge = &v
+	case "maxUnavailable":
+		v := intstr.Parse(value)
+		c.MaxUnavailable = &v
+	case "minReadySeconds":
+		s.MinReadySeconds = *number()
+	case "progressDeadlineSeconds":
+		s.ProgressDeadlineSeconds = number()
+	case "progressDeadlineAbort":
+		s.ProgressDeadlineAbort = value != "false"
+	case "revisionHistoryLimit":
+		s.RevisionHistoryLimit = number()
+	case "paused":
+		s.Paused = value != "false"
+	case "replicaProgressThreshold":
+		return setThreshold(c, value)
+	case "dynamicStableScale":
+		c.DynamicStableScale = true
+	case "canaryService":
+		c.CanaryService = value
+	case "blueGreen":
+		s.Strategy = v1alpha1.RolloutStrategy{BlueGreen: &v1alpha1.BlueGreenStrategy{ActiveService: value}}
+	case "label":
+		s.Template.Labels = map[string]string{"app": value}
+	default:
+		return fmt.Errorf("unknown field %q", key)
+	}
+	return nil
+}
+
+func setThreshold(c *v1alpha1.CanaryStrategy, value string) error {
+	n, err := strconv.ParseInt(strings.TrimSuffix(value, "%"), 10, 32)
+	if err != nil {
+		return err
+	}
+	c.ReplicaProgressThreshold = &v1alpha1.ReplicaProgressThreshold{Type: v1alpha1.ProgressThresholdPods, Value: int32(n)}
+	if strings.HasSuffix(value, "%") {
+		c.ReplicaProgressThreshold.Type = v1alpha1.ProgressThresholdPercent
+	}
+	return nil
+}
+
+// parseSteps reads "weight 25; pause 1m; pause '10'; pause".
+func parseSteps(text string) ([]v1alpha1.CanaryStep, error) {
+	var steps []v1alpha1.CanaryStep
+	for part := range strings.SplitSeq(text, ";") {
+		verb, arg, _ := strings.Cut(strings.TrimSpace(part), " ")
+		switch verb {
+		case "":
+		case "weight":
+			n, err := strconv.ParseInt(arg, 10, 32)
+			if err != nil {
+				return nil, err
+			}
+			weight := int32(n)
+			steps = append(steps, v1alpha1.CanaryStep{SetWeight: &weight})
+		case "pause":
+			pause := &v1alpha1.RolloutPause{}
+			if arg != "" {
+				d := intstr.Parse(arg)
+				if strings.HasPrefix(arg, "'") {
+					d = intstr.FromString(strings.Trim(arg, "'"))
+				}
+				pause.Duration = &d
+			}
+			steps = append(steps, v1alpha1.CanaryStep{Pause: pause})
+		case "analysis":
+			steps = append(steps, v1alpha1.CanaryStep{Analysis: &v1alpha1.RolloutAnalysis{}})
+		case "nothing":
+			steps = append(steps, v1alpha1.CanaryStep{})
+		default:
+			return nil, fmt.Errorf("unknown step %q", part)
+		}
+	}
+	return steps, nil
+}

@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// remembered is how many earlier versions of each kind a stale view may show.
+const remembered = 32
+
+// past are the versions that each kind of object has had, as a watch would have shown them, the newest last.
+type past struct {
+	rollouts []*v1alpha1.Rollout
+	sets     [][]*appsv1.ReplicaSet
+	// ownRollout and ownSets are how many of the newest versions there are since the controller's own last write: a cache that
+	// waits for its own writes never shows anything older.
+	ownRollout, ownSets int
+}
+
+// nextVersion is a new resourceVersion.
+func (w *World) nextVersion() string {
+	w.version++
+	return strconv.FormatInt(w.version, 10)
+}
+
+// put stores a Rollout as the newest version. The generation counts changes of the spec.
+func (w *World) put(ro *v1alpha1.Rollout) *v1alpha1.Rollout {
+	if w.RoundTrip {
+		ro = throughJSON(ro)
+	}
+	ro.ResourceVersion = w.nextVersion()
+	if w.rollout != nil && !equality.Semantic.DeepEqual(w.rollout.Spec, ro.Spec) {
+		ro.Generation++
+	}
+	w.rollout = ro
+	w.past.rollouts = append(w.past.rollouts, ro)
+	w.past.ownRollout++
+	if n := len(w.past.rollouts); n > 2*remembered {
+		w.past.rollouts = slices.Clone(w.past.rollouts[n-remembered:])
+	}
+	w.notify()
+	return ro
+}
+
+func throughJSON(ro *v1alpha1.Rollout) *v1alpha1.Rollout {
+	text, err := json.Marshal(ro)
+	if err != nil {
+		panic(err)
+	}
+	out := &v1alpha1.Rollout{}
+	if err := json.Unmarshal(text, out); err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// putSet stores the next version of a ReplicaSet.
+func (w *World) putSet(s *set, rs *appsv1.ReplicaSet) {
+	rs.ResourceVersion = w.nextVersion()
+	if s.ReplicaSet != nil && !equality.Semantic.DeepEqual(s.Spec, rs.Spec) {
+		rs.Generation++
+		w.wakeSet(s)
+	}
+	s.ReplicaSet = rs
+	w.snapshotSets()
+}
+
+// reportSet stores what the ReplicaSet controller says of a set.
+func (w *World) reportSet(s *set, status appsv1.ReplicaSetStatus) {
+	rs := *s.ReplicaSet
+	rs.Status = status
+	w.putSet(s, &rs)
+}
+
+func (w *World) createSet(rs *appsv1.ReplicaSet) {
+	rs = rs.DeepCopy()
+	w.uid++
+	rs.UID = types.UID(name("uid", w.uid))
+	rs.Generation = 1
+	rs.CreationTimestamp = w.time()
+	setDefaults(&rs.Spec.Template)
+	s := &set{}
+	w.sets = append(w.sets, s)
+	w.putSet(s, rs)
+	w.wakeSet(s)
+}
+
+func (w *World) deleteSet(name string) {
+	w.sets = slices.DeleteFunc(w.sets, func(s *set) bool { return s.Name == name })
+	w.snapshotSets()
+}
+
+func (w *World) snapshotSets() {
+	now := make([]*appsv1.ReplicaSet, len(w.sets))
+	for i, s := range w.sets {
+		now[i] = s.ReplicaSet
+	}
+	w.past.sets = append(w.past.sets, now)
+	w.past.ownSets++
+	if n := len(w.past.sets); n > 2*remembered {
+		w.past.sets = slices.Clone(w.past.sets[n-remembered:])
+	}
+	w.notify()
+}
+
+func (w *World) set(name string) *set {
+	for _, s := range w.sets {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+func (w *World) notify() {
+	if w.controller != nil {
+		w.controller.wakeUp()
+	}
+}
+
+// setDefaults fills in what the API server fills in.
+func setDefaults(t *corev1.PodTemplateSpec) {
+	grace := int64(30)
+	s := &t.Spec
+	s.RestartPolicy, s.DNSPolicy, s.SchedulerName = corev1.RestartPolicyAlways, corev1.DNSClusterFirst, corev1.DefaultSchedulerName
+	s.TerminationGracePeriodSeconds, s.SecurityContext = &grace, &corev1.PodSecurityContext{}
+	for i := range s.Containers {
+		c := &s.Containers[i]
+		c.TerminationMessagePath, c.TerminationMessagePolicy = corev1.TerminationMessagePathDefault, corev1.TerminationMessageReadFile
+		c.ImagePullPolicy = corev1.PullIfNotPresent
+	}
+}
+
+func name(prefix string, n int) string { return fmt.Sprintf("%s-%04d", prefix, n) }
+
+func imageOf(s *set) string { return image(s.Spec.Template) }
+
+func image(t corev1.PodTemplateSpec) string {
+	if len(t.Spec.Containers) == 0 {
+		return ""
+	}
+	return t.Spec.Containers[0].Image
+}

@@ -1,0 +1,282 @@
+package sim
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// teller turns what happens into lines. What is decided it tells at once; what is waited for, how many pods there are and what the
+// status says it tells when an instant is over, and only where that has changed.
+type teller struct {
+	lines []string
+	// versions are the readable names of hashes.
+	versions map[string]string
+	events   bool
+
+	at                 time.Duration
+	wait, pods, state  string
+	toldWait, toldPods string
+	toldState          string
+}
+
+// pass tells what a pass decided.
+func (t *teller) pass(w *World, p Pass) {
+	t.catchUp(w)
+	t.learn(w, p)
+	t.wait = ""
+	for _, n := range p.Plan.Notes {
+		if n.Topic == plan.TopicWait {
+			t.wait = t.line(w, string(n.Topic), n.Text, n.Reason)
+			continue
+		}
+		t.tell(w, string(n.Topic), n.Text, n.Reason)
+	}
+	if t.wait == "" {
+		t.toldWait = ""
+	}
+	switch {
+	case p.Crashed:
+		t.tell(w, "crash", fmt.Sprintf("the controller stops after %d writes", p.Writes), "")
+	case p.Conflict:
+		t.tell(w, "conflict", fmt.Sprintf("another look, after %d writes", p.Writes), "")
+	}
+	if p.Idle != "" {
+		t.tell(w, "FAULT", p.Idle, "")
+	}
+	if t.events {
+		for _, e := range p.Plan.Events {
+			topic := "event"
+			if e.Warning {
+				topic = "warning"
+			}
+			t.tell(w, topic, e.Reason, e.Message)
+		}
+	}
+	if ro := w.Rollout(); ro != nil {
+		t.state = t.stateOf(w, ro)
+	}
+}
+
+// happened notes what else changed.
+func (t *teller) happened(w *World) {
+	t.catchUp(w)
+	if pods := podsOf(w); pods != "" {
+		t.pods = t.line(w, "pods", pods, "")
+	}
+}
+
+// catchUp ends the last instant if time has moved on.
+func (t *teller) catchUp(w *World) {
+	if w.Elapsed() != t.at {
+		t.close()
+		t.at = w.Elapsed()
+	}
+}
+
+// close ends an instant.
+func (t *teller) close() {
+	for _, l := range []struct{ now, told *string }{{&t.pods, &t.toldPods}, {&t.wait, &t.toldWait}, {&t.state, &t.toldState}} {
+		if body := afterTime(*l.now); *l.now != "" && body != afterTime(*l.told) {
+			t.lines = append(t.lines, *l.now)
+			*l.told = *l.now
+		}
+	}
+	t.wait = ""
+}
+
+// flush returns the lines since the last flush.
+func (t *teller) flush(w *World) string {
+	t.close()
+	t.at = w.Elapsed()
+	text := strings.Join(t.lines, "")
+	t.lines = nil
+	return text
+}
+
+func (t *teller) tell(w *World, topic, text, reason string) {
+	t.lines = append(t.lines, t.line(w, topic, text, reason))
+}
+
+const timeWidth = 9
+
+func (t *teller) line(w *World, topic, text, reason string) string {
+	line := fmt.Sprintf("%-*s%-8s%-48s  %s", timeWidth, shortly(w.Elapsed()), topic, t.readable(text), t.readable(reason))
+	return strings.TrimRight(line, " ") + "\n"
+}
+
+func afterTime(line string) string { return line[min(timeWidth, len(line)):] }
+
+func (t *teller) stateOf(w *World, ro *v1alpha1.Rollout) string {
+	s := ro.Status
+	text := string(s.Phase)
+	if s.Message != "" {
+		text += ": " + s.Message
+	}
+	step := ""
+	if s.CurrentStepIndex != nil {
+		step = fmt.Sprintf("step %d/%d", *s.CurrentStepIndex, len(ro.Spec.Strategy.Canary.Steps))
+	}
+	return t.line(w, "status", text, step)
+}
+
+// podsOf is the available and wanted pods of each version that has or wants any, and those that exist where the number differs.
+func podsOf(w *World) string {
+	var parts []string
+	for _, s := range w.sets {
+		if s.desired() == 0 && len(s.pods) == 0 {
+			continue
+		}
+		available := 0
+		for _, p := range s.pods {
+			if p.available(w.now, s.minReady()) {
+				available++
+			}
+		}
+		part := fmt.Sprintf("%s %d/%d", s.Name, available, s.desired())
+		if len(s.pods) != s.desired() {
+			part += fmt.Sprintf(" (%d exist)", len(s.pods))
+		}
+		parts = append(parts, part)
+	}
+	if len(w.sets) > 0 && len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// learn finds readable names for the hashes of a pass: the image's name, with a tick for a second hash of the same one.
+func (t *teller) learn(w *World, p Pass) {
+	for _, s := range w.sets {
+		t.call(s.Labels[v1alpha1.PodTemplateHashLabel], imageOf(s))
+	}
+	for _, c := range p.Plan.Grow {
+		if c, ok := c.(plan.CreateReplicaSet); ok {
+			t.call(c.ReplicaSet.Labels[v1alpha1.PodTemplateHashLabel], image(c.ReplicaSet.Spec.Template))
+		}
+	}
+	template := p.Observed.Rollout.Spec.Template
+	t.call(spec.PodHash(&template, p.Observed.Rollout.Status.CollisionCount), image(template))
+}
+
+func (t *teller) call(hash, version string) {
+	if t.versions == nil {
+		t.versions = map[string]string{}
+	}
+	if hash == "" || t.versions[hash] != "" {
+		return
+	}
+	for _, taken := range t.versions {
+		if taken == version {
+			version += "'"
+		}
+	}
+	t.versions[hash] = version
+}
+
+var instants = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+
+// readable puts names for hashes and times since the beginning for instants.
+func (t *teller) readable(text string) string {
+	for hash, version := range t.versions {
+		text = strings.ReplaceAll(text, hash, version)
+	}
+	return instants.ReplaceAllStringFunc(text, func(s string) string {
+		at, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			return s
+		}
+		return shortly(at.Sub(Start))
+	})
+}
+
+// shortly is a duration without its zeros.
+func shortly(d time.Duration) string {
+	s := d.String()
+	if s != "0s" {
+		s = strings.TrimSuffix(s, "0s")
+		if !strings.HasSuffix(s, "m") {
+			return d.String()
+		}
+		if strings.HasSuffix(s, "h0m") {
+			s = strings.TrimSuffix(s, "0m")
+		}
+	}
+	return s
+}
+
+// NameFor is the name that the ReplicaSet of an image would have.
+func (w *World) NameFor(image string) string {
+	template := w.rollout.Spec.Template.DeepCopy()
+	template.Spec.Containers[0].Image = image
+	return w.rollout.Name + "-" + spec.PodHash(template, w.rollout.Status.CollisionCount)
+}
+
+// status is the whole status, for a closer look.
+func (t *teller) status(w *World) string {
+	ro := w.Rollout()
+	s := ro.Status
+	var b strings.Builder
+	row := func(key, format string, args ...any) {
+		text := fmt.Sprintf("%-14s", t.readable(key)) + t.readable(fmt.Sprintf(format, args...))
+		b.WriteString(strings.TrimRight(text, " ") + "\n")
+	}
+	row("phase", "%s %s", s.Phase, s.Message)
+	row("versions", "current %s, stable %s", s.CurrentPodHash, s.StableRS)
+	row("pods", "%d in all, %d updated, %d ready, %d available", s.Replicas, s.UpdatedReplicas, s.ReadyReplicas, s.AvailableReplicas)
+	if s.CurrentStepIndex != nil {
+		row("step", "%d of %d", *s.CurrentStepIndex, len(ro.Spec.Strategy.Canary.Steps))
+	}
+	for _, c := range s.PauseConditions {
+		row("paused", "%s since %s", c.Reason, c.StartTime.UTC().Format(time.RFC3339))
+	}
+	if s.Abort {
+		row("aborted", "at %s", s.AbortedAt.UTC().Format(time.RFC3339))
+	}
+	if s.PromoteFull || s.ControllerPause {
+		row("flags", "promoteFull %t, controllerPause %t", s.PromoteFull, s.ControllerPause)
+	}
+	for _, c := range s.Conditions {
+		row(string(c.Type), "%s %s at %s: %s", c.Status, c.Reason, c.LastUpdateTime.UTC().Format(time.RFC3339), c.Message)
+	}
+	if d := s.Duration; d != nil {
+		row("duration", "%s", durationText(d))
+	}
+	for _, set := range w.sets {
+		row(set.Name, "%s", setText(set))
+	}
+	return b.String()
+}
+
+func durationText(d *v1alpha1.RolloutDuration) string {
+	var parts []string
+	if d.RolloutStartedAt != nil {
+		parts = append(parts, "from "+d.RolloutStartedAt.UTC().Format(time.RFC3339))
+	}
+	if d.FinishedAt != nil {
+		parts = append(parts, fmt.Sprintf("to %s (%s)", d.FinishedAt.UTC().Format(time.RFC3339), d.CompletionStatus))
+	}
+	if d.ManualPauseStartedAt != nil {
+		parts = append(parts, "held since "+d.ManualPauseStartedAt.UTC().Format(time.RFC3339))
+	}
+	if d.TotalManualPauseDurationSeconds > 0 {
+		parts = append(parts, fmt.Sprintf("held for %ds", d.TotalManualPauseDurationSeconds))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// setText is a ReplicaSet's size and annotations.
+func setText(s *set) string {
+	parts := []string{fmt.Sprintf("%d pods wanted", s.desired())}
+	for key, value := range s.Annotations {
+		parts = append(parts, fmt.Sprintf("%s %s", key[strings.LastIndex(key, "/")+1:], value))
+	}
+	slices.Sort(parts[1:])
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// NewRollout is a Rollout of one container, ready to be changed and created.
+func NewRollout(name, image string, replicas int32) *v1alpha1.Rollout {
+	labels := map[string]string{"app": name}
+	return &v1alpha1.Rollout{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+		Spec: v1alpha1.RolloutSpec{
+			Replicas: &replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: image}}},
+			},
+			Strategy: v1alpha1.RolloutStrategy{Canary: &v1alpha1.CanaryStrategy{}},
+		},
+	}
+}
+
+// Create adds the Rollout to the world.
+func (w *World) Create(ro *v1alpha1.Rollout) {
+	ro = ro.DeepCopy()
+	w.uid++
+	ro.UID = types.UID(name("uid", w.uid))
+	ro.Generation, ro.CreationTimestamp = 1, w.time()
+	w.put(ro)
+}
+
+// Delete removes the Rollout, and what it owns with it.
+func (w *World) Delete() {
+	w.rollout = nil
+	w.sets = nil
+	w.snapshotSets()
+}
+
+// Edit changes the Rollout's metadata and spec.
+func (w *World) Edit(change func(*v1alpha1.Rollout)) {
+	ro := w.rollout.DeepCopy()
+	change(ro)
+	ro.Status = w.rollout.Status
+	w.put(ro)
+}
+
+// EditStatus changes the Rollout's status, as the commands do.
+func (w *World) EditStatus(change func(*v1alpha1.RolloutStatus)) {
+	ro := w.rollout.DeepCopy()
+	change(&ro.Status)
+	w.put(ro)
+}
+
+// SetImage starts an update.
+func (w *World) SetImage(image string) {
+	w.Edit(func(ro *v1alpha1.Rollout) { ro.Spec.Template.Spec.Containers[0].Image = image })
+}
+
+// Scale sets spec.replicas, as an autoscaler does.
+func (w *World) Scale(n int32) { w.Edit(func(ro *v1alpha1.Rollout) { ro.Spec.Replicas = &n }) }
+
+// Pause sets spec.paused.
+func (w *World) Pause(paused bool) { w.Edit(func(ro *v1alpha1.Rollout) { ro.Spec.Paused = paused }) }
+
+// Abort is the command of that name.
+func (w *World) Abort() { w.EditStatus(func(s *v1alpha1.RolloutStatus) { s.Abort = true }) }
+
+// Retry is the command of that name.
+func (w *World) Retry() { w.EditStatus(func(s *v1alpha1.RolloutStatus) { s.Abort = false }) }
+
+// Promote is the command of that name: it ends the pause, or skips the step that is being done, and lifts spec.paused.
+func (w *World) Promote() {
+	s := w.rollout.Status
+	switch canary := w.rollout.Spec.Strategy.Canary; {
+	case len(s.PauseConditions) > 0:
+		w.EditStatus(func(s *v1alpha1.RolloutStatus) { s.PauseConditions = nil })
+	case s.CurrentStepIndex != nil && canary != nil && int(*s.CurrentStepIndex) < len(canary.Steps):
+		w.EditStatus(func(s *v1alpha1.RolloutStatus) { *s.CurrentStepIndex++ })
+	}
+	if w.rollout.Spec.Paused {
+		w.Pause(false)
+	}
+}
+
+// PromoteFull is promote --full.
+func (w *World) PromoteFull() {
+	s := w.rollout.Status
+	if s.CurrentPodHash == s.StableRS {
+		return
+	}
+	w.EditStatus(func(s *v1alpha1.RolloutStatus) { s.PromoteFull = true })
+	if w.rollout.Spec.Paused {
+		w.Pause(false)
+	}
+}
+
+// DeleteReplicaSet deletes an image's ReplicaSet and its pods by hand.
+func (w *World) DeleteReplicaSet(image string) {
+	for _, s := range slices.Clone(w.sets) {
+		if imageOf(s) != image {
+			continue
+		}
+		for _, p := range s.pods {
+			w.lose(s, p)
+		}
+		w.deleteSet(s.Name)
+	}
+}
+
+// Refuse has the API server refuse new ReplicaSets with a message; an empty one ends that.
+func (w *World) Refuse(message string) { w.refused = message }
+
+// Take gives a name to a ReplicaSet of somebody else.
+func (w *World) Take(name string) { w.foreign[name] = true }
+
+// Relabel changes an image's ReplicaSet by hand, beyond what people should do.
+func (w *World) Relabel(image string, change func(*appsv1.ReplicaSet)) {
+	for _, s := range w.sets {
+		if imageOf(s) == image {
+			rs := s.DeepCopy()
+			change(rs)
+			w.putSet(s, rs)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// Start is when every world begins.
+var Start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// World is a cluster with one Rollout.
+type World struct {
+	Options
+	now     time.Time
+	rollout *v1alpha1.Rollout
+	sets    []*set // in the order of their creation
+
+	// foreign are names of ReplicaSets that belong to somebody else, refused is why the API server takes no new ones.
+	foreign map[string]bool
+	refused string
+	// quota is how many pods there may be, negative for no limit.
+	quota int
+
+	fates   map[string]Fate
+	version int64 // the last resourceVersion given out
+	uid     int
+	past    past
+	// Losses counts the pods that stopped being ready, or to be, without having been scaled away.
+	Losses int
+	// Watch is called after each thing that happens.
+	Watch func()
+
+	controller *Controller
+}
+
+// Options are how a cluster behaves.
+type Options struct {
+	// PodStart is how long a pod takes to become ready where its image has no fate of its own.
+	PodStart time.Duration
+	// Lag is how long the ReplicaSet controller, or the Rollout's, takes to act on something; nil for no time at all.
+	Lag func() time.Duration
+	// Rand makes the choices that a cluster leaves open.
+	Rand *rand.Rand
+	// RoundTrip sends every Rollout through JSON when it is written, as an API server does.
+	RoundTrip bool
+}
+
+// set is a ReplicaSet and its pods.
+type set struct {
+	*appsv1.ReplicaSet
+	pods []*pod
+	// syncAt is when the ReplicaSet controller looks at it next, zero for not before something happens.
+	syncAt time.Time
+}
+
+// New returns an empty world at its beginning.
+func New(o Options) *World {
+	if o.Rand == nil {
+		o.Rand = rand.New(rand.NewPCG(1, 1))
+	}
+	if o.Lag == nil {
+		o.Lag = func() time.Duration { return 0 }
+	}
+	return &World{Options: o, now: Start, foreign: map[string]bool{}, fates: map[string]Fate{}, quota: -1}
+}
+
+// Now is the world's time.
+func (w *World) Now() time.Time { return w.now }
+
+// Elapsed is the time since the world began.
+func (w *World) Elapsed() time.Duration { return w.now.Sub(Start) }
+
+// Rollout is the Rollout as it is now, not to be modified; nil if it was deleted.
+func (w *World) Rollout() *v1alpha1.Rollout { return w.rollout }
+
+// Run lets everything happen that is due until the given instant, and ends there.
+func (w *World) Run(until time.Time) {
+	for w.Step(until) {
+	}
+	w.now = until
+}
+
+// Settle lets things happen until nothing more will by itself, at most for the given time, and reports whether it came to
+// that.
+func (w *World) Settle(limit time.Duration) bool {
+	until := w.now.Add(limit)
+	for w.Step(until) {
+	}
+	return w.Due().IsZero()
+}
+
+// Jump moves the clock without anything happening in between, as when a controller did not run for a while.
+func (w *World) Jump(by time.Duration) { w.now = w.now.Add(by) }
+
+// Step does the next thing that is due, if anything is until the given instant.
+func (w *World) Step(until time.Time) bool {
+	due := w.Due()
+	if due.IsZero() || due.After(until) {
+		return false
+	}
+	w.now = latest(w.now, due)
+	w.perform()
+	if w.Watch != nil {
+		w.Watch()
+	}
+	return true
+}
+
+// Due is when the next thing happens by itself, zero if nothing will.
+func (w *World) Due() time.Time {
+	due := w.dueInCluster()
+	if w.controller != nil {
+		due = earliest(due, w.controller.dueAt())
+	}
+	return due
+}
+
+// Calm reports whether the cluster has done all it was asked to: what happens next is only what the controller decides.
+func (w *World) Calm() bool { return w.dueInCluster().IsZero() }
+
+func (w *World) dueInCluster() time.Time {
+	var due time.Time
+	for _, s := range w.sets {
+		due = earliest(due, s.syncAt)
+		for _, p := range s.pods {
+			due = earliest(due, p.changesAt())
+		}
+	}
+	return due
+}
+
+// perform does one thing that is due now: first what happens to pods, then what the ReplicaSet controller does about it, then
+// the Rollout's controller. Other orders come from Lag.
+func (w *World) perform() {
+	for _, s := range w.sets {
+		for _, p := range s.pods {
+			if t := p.changesAt(); !t.IsZero() && !t.After(w.now) {
+				w.change(s, p)
+				return
+			}
+		}
+	}
+	for _, s := range w.sets {
+		if !s.syncAt.IsZero() && !s.syncAt.After(w.now) {
+			w.sync(s)
+			return
+		}
+	}
+	w.controller.pass()
+}
+
+// time is the present as an object holds it, in whole seconds.
+func (w *World) time() metav1.Time { return metav1.NewTime(w.now.Truncate(time.Second)) }
+
+// earliest is the earlier of two times, where the zero time is never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
