@@ -1,0 +1,4 @@
+package view
+
+// Width is width, for tests.
+var Width = width

@@ -1,0 +1,199 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// Revision is one number in the Rollout's history and what runs under it.
+type Revision struct {
+	Number      int64
+	ReplicaSets []ReplicaSet
+}
+
+// ReplicaSet is one version of the Rollout.
+type ReplicaSet struct {
+	Name   string
+	Hash   string
+	Status Status
+	Age    time.Duration
+	// Tags are the parts that the version plays, none for an old one.
+	Tags []Tag
+	// Images of its containers, in their order.
+	Images []string
+	// Desired, Current and Available are numbers of pods.
+	Desired, Current, Available int32
+	// Delay is set while the version no longer serves and is kept for a while: how long still, at least 0.
+	Delay *time.Duration
+	Pods  []Pod
+}
+
+func (rs ReplicaSet) is(t Tag) bool { return slices.Contains(rs.Tags, t) }
+
+// revisionsOf groups the Rollout's own ReplicaSets by revision, newest first.
+func revisionsOf(o Objects, now time.Time) []Revision {
+	pods := map[types.UID][]*corev1.Pod{}
+	for _, p := range o.Pods {
+		if owner := metav1.GetControllerOf(p); owner != nil {
+			pods[owner.UID] = append(pods[owner.UID], p)
+		}
+	}
+	byNumber := map[int64]*Revision{}
+	for _, rs := range o.ReplicaSets {
+		if !metav1.IsControlledBy(rs, o.Rollout) {
+			continue
+		}
+		number, _ := strconv.ParseInt(rs.Annotations[v1alpha1.RevisionAnnotation], 10, 64) // none counts as 0, the oldest
+		if byNumber[number] == nil {
+			byNumber[number] = &Revision{Number: number}
+		}
+		byNumber[number].ReplicaSets = append(byNumber[number].ReplicaSets, replicaSetOf(o.Rollout, rs, pods[rs.UID], now))
+	}
+	revisions := make([]Revision, 0, len(byNumber))
+	for _, r := range byNumber {
+		slices.SortFunc(r.ReplicaSets, func(a, b ReplicaSet) int { return cmp.Compare(a.Name, b.Name) })
+		revisions = append(revisions, *r)
+	}
+	slices.SortFunc(revisions, func(a, b Revision) int { return cmp.Compare(b.Number, a.Number) })
+	return revisions
+}
+
+func replicaSetOf(ro *v1alpha1.Rollout, rs *appsv1.ReplicaSet, pods []*corev1.Pod, now time.Time) ReplicaSet {
+	v := ReplicaSet{
+		Name:      rs.Name,
+		Hash:      rs.Labels[v1alpha1.PodTemplateHashLabel],
+		Age:       age(rs.CreationTimestamp.Time, now),
+		Desired:   desired(rs.Spec.Replicas),
+		Current:   rs.Status.Replicas,
+		Available: rs.Status.AvailableReplicas,
+		Delay:     delayOf(rs, now),
+	}
+	v.Tags = tagsOf(ro, v.Hash)
+	for _, c := range rs.Spec.Template.Spec.Containers {
+		v.Images = append(v.Images, c.Image)
+	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	for _, p := range pods {
+		v.Pods = append(v.Pods, podOf(p, now))
+	}
+	v.Status = replicaSetStatus(rs, v)
+	return v
+}
+
+// tagsOf are the parts that the version of this hash plays.
+func tagsOf(ro *v1alpha1.Rollout, hash string) []Tag {
+	s := ro.Status
+	if hash == "" {
+		return nil
+	}
+	var (
+		tags   []Tag
+		stable = hash == s.StableRS
+	)
+	if stable {
+		tags = append(tags, TagStable)
+	}
+	switch {
+	case ro.Spec.Strategy.BlueGreen != nil:
+		if hash == s.BlueGreen.ActiveSelector {
+			return append(tags, TagActive)
+		}
+		if hash == s.BlueGreen.PreviewSelector {
+			return append(tags, TagPreview)
+		}
+	case ro.Spec.Strategy.Canary != nil:
+		canary := !stable && hash == s.CurrentPodHash && s.StableRS != "" // the very first version is nobody's canary
+		if canary {
+			tags = append(tags, TagCanary)
+		}
+		if p := s.Canary.StablePingPong; p != "" && (stable || canary) {
+			tags = append(tags, pingPongTag(p, stable))
+		}
+	}
+	return tags
+}
+
+func pingPongTag(ofStable v1alpha1.PingPongType, stable bool) Tag {
+	if (ofStable == v1alpha1.Ping) == stable {
+		return TagPing
+	}
+	return TagPong
+}
+
+// delayOf is how long a version that no longer serves is kept.
+func delayOf(rs *appsv1.ReplicaSet, now time.Time) *time.Duration {
+	deadline, err := time.Parse(time.RFC3339, rs.Annotations[v1alpha1.ScaleDownDeadlineAnnotation])
+	if err != nil || desired(rs.Spec.Replicas) == 0 {
+		return nil
+	}
+	left := max(0, deadline.Sub(now))
+	return &left
+}
+
+// replicaSetStatus is the first that fits.
+func replicaSetStatus(rs *appsv1.ReplicaSet, v ReplicaSet) Status {
+	for _, c := range rs.Status.Conditions {
+		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
+			return Status{Icon: IconDegraded, Text: "Degraded", Message: c.Message}
+		}
+	}
+	switch {
+	case v.Desired == 0 && v.Current == 0 && len(v.Pods) == 0:
+		return Status{Icon: IconIdle, Text: "ScaledDown"}
+	case slices.ContainsFunc(v.Pods, func(p Pod) bool { return p.Status.Icon == IconDegraded }):
+		return Status{Icon: IconDegraded, Text: "Degraded"}
+	case v.Available < v.Desired, v.Current != v.Desired:
+		return Status{Icon: IconProgressing, Text: "Progressing"}
+	}
+	return Status{Icon: IconHealthy, Text: "Healthy"}
+}
+
+// imagesOf are the images of all versions that play a part or have pods; the stable version's first, since an update goes from
+// these to the others.
+func imagesOf(revisions []Revision) []Image {
+	var sets []ReplicaSet
+	for _, rev := range revisions {
+		for _, rs := range rev.ReplicaSets {
+			if len(rs.Tags) > 0 || rs.Current > 0 {
+				sets = append(sets, rs)
+			}
+		}
+	}
+	slices.SortStableFunc(sets, func(a, b ReplicaSet) int { return cmp.Compare(rank(a), rank(b)) })
+	var images []Image
+	for _, rs := range sets {
+		for _, name := range rs.Images {
+			i := slices.IndexFunc(images, func(i Image) bool { return i.Name == name })
+			if i < 0 {
+				i, images = len(images), append(images, Image{Name: name})
+			}
+			for _, t := range rs.Tags {
+				if !slices.Contains(images[i].Tags, t) {
+					images[i].Tags = append(images[i].Tags, t)
+				}
+			}
+		}
+	}
+	return images
+}
+
+func rank(rs ReplicaSet) int {
+	switch {
+	case rs.is(TagStable):
+		return 0
+	case len(rs.Tags) > 0:
+		return 1
+	}
+	return 2
+}

@@ -1,0 +1,135 @@
+package view
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// Objects are all that a picture is made of. ReplicaSets and pods that are not the Rollout's do no harm.
+type Objects struct {
+	Rollout     *v1alpha1.Rollout
+	ReplicaSets []*appsv1.ReplicaSet
+	Pods        []*corev1.Pod
+}
+
+// Rollout is what a person sees of a Rollout.
+type Rollout struct {
+	Name      string
+	Namespace string
+	Age       time.Duration
+	// Status is the phase and, in Message, what it waits for or was caused by.
+	Status   Status
+	Strategy Strategy
+	// Steps of a canary, and how many of them are done.
+	Steps     []Step
+	StepsDone int
+	// SetWeight and ActualWeight are a canary's share of the traffic, as it should be and as it is.
+	SetWeight    int32
+	ActualWeight int32
+	// Pause is the timed pause in force, nil if there is none.
+	Pause  *Pause
+	Images []Image
+	// Replicas are the numbers of pods.
+	Replicas Replicas
+	// Revisions are newest first.
+	Revisions []Revision
+}
+
+// Strategy is how a new version replaces the old one.
+type Strategy string
+
+// The strategies.
+const (
+	Canary    Strategy = "Canary"
+	BlueGreen Strategy = "BlueGreen"
+)
+
+// Replicas are numbers of pods.
+type Replicas struct {
+	Desired, Current, Updated, Ready, Available int32
+}
+
+// Image is a container image that runs, and the parts that its versions play.
+type Image struct {
+	Name string
+	Tags []Tag
+}
+
+// Tag is a part that a version plays.
+type Tag string
+
+// The parts.
+const (
+	TagStable  Tag = "stable"
+	TagCanary  Tag = "canary"
+	TagActive  Tag = "active"
+	TagPreview Tag = "preview"
+	TagPing    Tag = "ping"
+	TagPong    Tag = "pong"
+)
+
+// Of is what a person sees at this moment.
+func Of(o Objects, now time.Time) Rollout {
+	ro := o.Rollout
+	r := Rollout{
+		Name:      ro.Name,
+		Namespace: ro.Namespace,
+		Age:       age(ro.CreationTimestamp.Time, now),
+		Status:    statusOf(ro),
+		Replicas: Replicas{
+			Desired:   desired(ro.Spec.Replicas),
+			Current:   ro.Status.Replicas,
+			Updated:   ro.Status.UpdatedReplicas,
+			Ready:     ro.Status.ReadyReplicas,
+			Available: ro.Status.AvailableReplicas,
+		},
+		Pause:     pauseOf(ro, now),
+		Revisions: revisionsOf(o, now),
+	}
+	r.Images = imagesOf(r.Revisions)
+	switch {
+	case ro.Spec.Strategy.Canary != nil:
+		r.Strategy = Canary
+		r.Steps, r.StepsDone = stepsOf(ro)
+		r.SetWeight = setWeight(ro)
+		r.ActualWeight = actualWeight(ro, r.Revisions)
+	case ro.Spec.Strategy.BlueGreen != nil:
+		r.Strategy = BlueGreen
+	}
+	return r
+}
+
+// CurrentStep is the step that is being done, nil if there are none or all are done.
+func (r Rollout) CurrentStep() *Step {
+	if r.StepsDone >= len(r.Steps) {
+		return nil
+	}
+	return &r.Steps[r.StepsDone]
+}
+
+// ReplicaSets are all versions, newest revision first.
+func (r Rollout) ReplicaSets() []ReplicaSet {
+	var all []ReplicaSet
+	for _, rev := range r.Revisions {
+		all = append(all, rev.ReplicaSets...)
+	}
+	return all
+}
+
+func age(created, now time.Time) time.Duration {
+	if created.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(created)) // a clock that is behind the cluster's shows 0s, not a negative age
+}
+
+func desired(replicas *int32) int32 {
+	if replicas == nil {
+		return v1alpha1.DefaultReplicas
+	}
+	return *replicas
+}

@@ -1,0 +1,80 @@
+package view
+
+import (
+	"strconv"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// Icon is one character that says how a thing is doing.
+type Icon string
+
+// The icons of a status.
+const (
+	IconHealthy     Icon = "✔"
+	IconDegraded    Icon = "✖"
+	IconProgressing Icon = "◌"
+	IconPaused      Icon = "॥"
+	IconWarning     Icon = "⚠"
+	IconUnknown     Icon = "?"
+	IconIdle        Icon = "•"
+)
+
+// Status is how a thing is doing.
+type Status struct {
+	Icon Icon
+	// Text is one word: a phase, or the reason that Kubernetes gives.
+	Text string
+	// Message is a sentence about it, empty where there is nothing to say.
+	Message string
+}
+
+// String is the status without its message, as it stands in tables.
+func (s Status) String() string { return string(s.Icon) + " " + s.Text }
+
+// statusOf is status.phase and status.message, unless a client can tell that the controller has not seen yet what a user has just
+// done (behaviour.md A13.3): who asks right after a change must not be told that all is well.
+func statusOf(ro *v1alpha1.Rollout) Status {
+	switch {
+	case !observed(ro.Status.ObservedGeneration, ro.Generation) || ro.Status.Phase == "":
+		return progressing("waiting for rollout spec update to be observed")
+	case ro.Status.ControllerPause && len(ro.Status.PauseConditions) == 0 && !ro.Status.Abort:
+		return progressing("waiting for rollout to unpause")
+	case !workloadObserved(ro):
+		return progressing("waiting for rollout spec update to be observed for the reference workload")
+	}
+	return Status{Icon: phaseIcon(ro.Status.Phase), Text: string(ro.Status.Phase), Message: ro.Status.Message}
+}
+
+func progressing(message string) Status {
+	return Status{Icon: IconProgressing, Text: string(v1alpha1.RolloutPhaseProgressing), Message: message}
+}
+
+// observed reports whether a status that was written for one generation is about this one. Very old objects have a hash where
+// the generation should be: what is not a number, or one too high, counts as observed.
+func observed(written string, generation int64) bool {
+	n, err := strconv.ParseInt(written, 10, 64)
+	return err != nil || n >= generation
+}
+
+func workloadObserved(ro *v1alpha1.Rollout) bool {
+	if ro.Spec.WorkloadRef == nil {
+		return true
+	}
+	generation, err := strconv.ParseInt(ro.Annotations[v1alpha1.WorkloadGenerationAnnotation], 10, 64)
+	return err != nil || observed(ro.Status.WorkloadObservedGeneration, generation)
+}
+
+func phaseIcon(p v1alpha1.RolloutPhase) Icon {
+	switch p {
+	case v1alpha1.RolloutPhaseHealthy:
+		return IconHealthy
+	case v1alpha1.RolloutPhaseDegraded:
+		return IconDegraded
+	case v1alpha1.RolloutPhaseProgressing:
+		return IconProgressing
+	case v1alpha1.RolloutPhasePaused:
+		return IconPaused
+	}
+	return IconUnknown
+}
