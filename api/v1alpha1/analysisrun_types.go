@@ -17,7 +17,7 @@ type AnalysisRun struct {
 
 	// What has been measured and how it was judged.
 	// +optional
-	Status AnalysisRunStatus `json:"status,omitempty"`
+	Status AnalysisRunStatus `json:"status,omitempty,omitzero"`
 }
 
 // AnalysisRunList is a list of AnalysisRuns.

@@ -20,7 +20,7 @@ type Experiment struct {
 
 	// What runs and how it is doing.
 	// +optional
-	Status ExperimentStatus `json:"status,omitempty"`
+	Status ExperimentStatus `json:"status,omitempty,omitzero"`
 }
 
 // ExperimentList is a list of Experiments.

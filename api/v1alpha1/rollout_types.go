@@ -28,7 +28,7 @@ type Rollout struct {
 	// What the controller has observed and what it is in the middle of. Users write only abort, promoteFull and
 	// pauseConditions here, usually through the command line: `kubectl argo rollouts abort|promote|retry`.
 	// +optional
-	Status RolloutStatus `json:"status,omitempty"`
+	Status RolloutStatus `json:"status,omitempty,omitzero"`
 }
 
 // RolloutList is a list of Rollouts.
