@@ -47,10 +47,10 @@ func newCommand() *cobra.Command {
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if s.printsVersion {
-				fmt.Fprintln(cmd.OutOrStdout(), buildinfo.Version())
-				return nil
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), buildinfo.Version())
+				return err
 			}
-			return run(cmd, s, o)
+			return start(cmd, s, o)
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
@@ -97,7 +97,7 @@ func upstreamNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-func run(cmd *cobra.Command, s settings, o controller.Options) error {
+func start(cmd *cobra.Command, s settings, o controller.Options) error {
 	log, err := newLogger(s)
 	if err != nil {
 		return err

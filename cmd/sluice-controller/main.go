@@ -10,15 +10,18 @@ import (
 	"syscall"
 )
 
-func main() {
+func main() { os.Exit(run()) }
+
+func run() (exitStatus int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := newCommand().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		var usage *usageError
-		if errors.As(err, &usage) {
-			os.Exit(2)
-		}
-		os.Exit(1)
+	err := newCommand().ExecuteContext(ctx)
+	if err == nil {
+		return 0
 	}
+	fmt.Fprintln(os.Stderr, "error:", err)
+	if usage := (*usageError)(nil); errors.As(err, &usage) {
+		return 2
+	}
+	return 1
 }

@@ -21,7 +21,7 @@ func SameTemplate(wanted, stored *corev1.PodTemplateSpec) bool {
 		delete(t.Labels, v1alpha1.PodTemplateHashLabel)
 		t.Spec.DeprecatedServiceAccount = ""
 	}
-	return sameButDefaults("", asTree(a), asTree(b))
+	return sameButDefaults(asTree(a), asTree(b))
 }
 
 func asTree(t *corev1.PodTemplateSpec) any {
@@ -32,8 +32,8 @@ func asTree(t *corev1.PodTemplateSpec) any {
 	return tree
 }
 
-// sameButDefaults compares two JSON trees below field. What only stored has must be what the API server fills in there.
-func sameButDefaults(field string, wanted, stored any) bool {
+// sameButDefaults compares two JSON trees. What only stored has must be what the API server fills in there.
+func sameButDefaults(wanted, stored any) bool {
 	switch s := stored.(type) {
 	case map[string]any:
 		w, ok := wanted.(map[string]any)
@@ -47,12 +47,12 @@ func sameButDefaults(field string, wanted, stored any) bool {
 		}
 		for key, value := range s {
 			if _, ok := w[key]; !ok {
-				if !empty(value) && !isDefault(key, value, w) && !sameButDefaults(key, nil, value) {
+				if !empty(value) && !isDefault(key, value, w) && !sameButDefaults(nil, value) {
 					return false
 				}
 				continue
 			}
-			if !sameButDefaults(key, w[key], value) {
+			if !sameButDefaults(w[key], value) {
 				return false
 			}
 		}
@@ -63,7 +63,7 @@ func sameButDefaults(field string, wanted, stored any) bool {
 			return false
 		}
 		for i := range s {
-			if !sameButDefaults(field, w[i], s[i]) {
+			if !sameButDefaults(w[i], s[i]) {
 				return false
 			}
 		}

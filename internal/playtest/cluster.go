@@ -1,0 +1,229 @@
+package playtest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// Patience is how long a test waits for anything. Only a hang takes as long.
+const Patience = 90 * time.Second
+
+// cluster is the playground of this test binary.
+type cluster struct {
+	bin        string
+	dir        string
+	kubeconfig string
+	// controllerKubeconfig is that of the service account in config/install.
+	controllerKubeconfig string
+	config               *rest.Config
+	client               client.WithWatch
+	playground           *exec.Cmd
+}
+
+var shared *cluster
+
+// Main runs the tests of a package with a playground beside them, and exits.
+func Main(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	c, err := start()
+	if c != nil {
+		defer c.stop()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "playtest:", err)
+		return 1
+	}
+	shared = c
+	return m.Run()
+}
+
+func start() (*cluster, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "sluice-playtest-")
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{bin: bin, dir: dir}
+	for _, step := range []func() error{c.startPlayground, c.connect, c.install} {
+		if err := step(); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// programs returns the folder that holds them, built if need be.
+func programs() (string, error) {
+	if bin := os.Getenv("SLUICE_BIN"); bin != "" {
+		return bin, nil
+	}
+	build := exec.Command("make", "-s", "build")
+	build.Dir = Root()
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("make build: %w\n%s", err, out)
+	}
+	return filepath.Join(Root(), "bin"), nil
+}
+
+// Root is the folder of the repository.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}
+
+func (c *cluster) startPlayground() error {
+	cmd := exec.Command(filepath.Join(c.bin, "sluice-playground"), "up", "--data-dir", filepath.Join(c.dir, "data"))
+	cmd.Env = append(os.Environ(), "TMPDIR="+c.dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	var talk bytes.Buffer
+	cmd.Stderr = &talk
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	// Pdeathsig follows the thread that started the child, which therefore must not end before the test binary does.
+	runtime.LockOSThread()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start the playground: %w", err)
+	}
+	c.playground = cmd
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("the playground ended before it was ready: %s", talk.String())
+	}
+	c.kubeconfig = strings.TrimSpace(line)
+	return nil
+}
+
+func (c *cluster) connect() error {
+	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read the playground's kubeconfig: %w", err)
+	}
+	config.QPS = -1
+	scheme := k8sruntime.NewScheme()
+	for _, add := range []func(*k8sruntime.Scheme) error{
+		v1alpha1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme, apiextensionsv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return err
+		}
+	}
+	c.config = config
+	c.client, err = client.NewWithWatch(config, client.Options{Scheme: scheme})
+	return err
+}
+
+// install does what a user does: the CRDs, then the namespace and the rights of the controller.
+func (c *cluster) install() error {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	for _, pattern := range []string{"config/crd/*.yaml", "config/rbac/*.yaml"} {
+		files, err := filepath.Glob(filepath.Join(Root(), pattern))
+		if err != nil || len(files) == 0 {
+			return fmt.Errorf("no manifests at %s (%w)", pattern, err)
+		}
+		for _, file := range files {
+			if err := c.apply(ctx, file, ""); err != nil {
+				return err
+			}
+		}
+	}
+	if err := c.waitForCRDs(ctx); err != nil {
+		return err
+	}
+	c.controllerKubeconfig = filepath.Join(c.dir, "controller.kubeconfig")
+	out, err := exec.CommandContext(ctx, filepath.Join(c.bin, "sluice-playground"), "kubeconfig",
+		"--kubeconfig", c.kubeconfig, "--service-account", "argo-rollouts/argo-rollouts", "-o", c.controllerKubeconfig).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("make the controller's kubeconfig: %w: %s", err, out)
+	}
+	return nil
+}
+
+func (c *cluster) waitForCRDs(ctx context.Context) error {
+	established := func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		for _, condition := range crd.Status.Conditions {
+			if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
+				return true
+			}
+		}
+		return false
+	}
+	names := []string{"rollouts", "analysisruns", "analysistemplates", "clusteranalysistemplates", "experiments"}
+	for _, name := range names {
+		err := await(ctx, c.client, &apiextensionsv1.CustomResourceDefinitionList{}, "", name+"."+v1alpha1.Group, established)
+		if err != nil {
+			return fmt.Errorf("wait for the CRD of %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// apply applies every object of a file on the server's side, into the namespace where the file names none.
+func (c *cluster) apply(ctx context.Context, file, namespace string) error {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
+	for {
+		var obj unstructured.Unstructured
+		err := documents.Decode(&obj.Object)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", file, err)
+		}
+		if len(obj.Object) == 0 {
+			continue
+		}
+		if obj.GetNamespace() == "" {
+			obj.SetNamespace(namespace)
+		}
+		apply := client.ApplyConfigurationFromUnstructured(&obj)
+		if err := c.client.Apply(ctx, apply, client.FieldOwner("playtest"), client.ForceOwnership); err != nil {
+			return fmt.Errorf("apply %s %s of %s: %w", obj.GetKind(), obj.GetName(), file, err)
+		}
+	}
+}
+
+func (c *cluster) stop() {
+	if c.playground != nil && c.playground.Process != nil {
+		_ = c.playground.Process.Signal(syscall.SIGTERM)
+		_ = c.playground.Wait() // it says why on its own log
+	}
+	_ = os.RemoveAll(c.dir)
+}

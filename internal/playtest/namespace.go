@@ -1,0 +1,201 @@
+package playtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// Namespace is one test's part of the playground.
+type Namespace struct {
+	// Name of the namespace.
+	Name string
+	// Client reads and writes as the cluster's admin.
+	Client client.WithWatch
+	// Config is the admin's access, Kubeconfig a file that grants it.
+	Config     *rest.Config
+	Kubeconfig string
+
+	t          *testing.T
+	controller *exec.Cmd
+	log        string
+}
+
+// New makes a namespace for the test, which is deleted when the test has ended.
+func New(t *testing.T) *Namespace {
+	t.Helper()
+	if shared == nil {
+		t.Fatal("playtest.Main must run the tests of this package: func TestMain(m *testing.M) { playtest.Main(m) }")
+	}
+	made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	if err := shared.client.Create(t.Context(), made); err != nil {
+		t.Fatal(err)
+	}
+	ns := &Namespace{
+		Name: made.Name, Client: shared.client, Config: shared.config, Kubeconfig: shared.kubeconfig,
+		t: t, log: filepath.Join(t.TempDir(), "controller.log"),
+	}
+	t.Cleanup(func() {
+		ns.StopController(syscall.SIGTERM)
+		if t.Failed() {
+			ns.showLog()
+		}
+		_ = shared.client.Delete(context.Background(), made) // the playground goes with all that is in it
+	})
+	return ns
+}
+
+// Program is the path of one of Sluice's programs.
+func Program(name string) string { return filepath.Join(shared.bin, name) }
+
+// StartController starts a controller that looks after this namespace only.
+func (ns *Namespace) StartController(flags ...string) {
+	ns.t.Helper()
+	log, err := os.OpenFile(ns.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		ns.t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }() // the child has its own
+	args := append([]string{
+		"--kubeconfig", shared.controllerKubeconfig, "--namespaced", "--namespace", ns.Name,
+		"--leader-elect=false", "--metrics-port=0", "--healthz-port=0", "--loglevel=debug",
+	}, flags...)
+	cmd := exec.Command(Program("sluice-controller"), args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		ns.t.Fatal(err)
+	}
+	ns.controller = cmd
+}
+
+// StopController ends the controller of this namespace with a signal, if it runs.
+func (ns *Namespace) StopController(signal os.Signal) {
+	if ns.controller == nil {
+		return
+	}
+	_ = ns.controller.Process.Signal(signal)
+	_ = ns.controller.Wait() // ended by a signal is what was asked for
+	ns.controller = nil
+}
+
+func (ns *Namespace) showLog() {
+	content, err := os.ReadFile(ns.log)
+	if err != nil {
+		return // no controller was started
+	}
+	const most = 200
+	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
+	if len(lines) > most {
+		lines = append([]string{fmt.Sprintf("… %d lines before", len(lines)-most)}, lines[len(lines)-most:]...)
+	}
+	ns.t.Logf("the controller's log:\n%s", strings.Join(lines, "\n"))
+}
+
+// Apply applies every object of a file.
+func (ns *Namespace) Apply(file string) {
+	ns.t.Helper()
+	if err := shared.apply(ns.t.Context(), file, ns.Name); err != nil {
+		ns.t.Fatal(err)
+	}
+}
+
+// CreateRollout creates a Rollout from YAML.
+func (ns *Namespace) CreateRollout(manifest string) *v1alpha1.Rollout {
+	ns.t.Helper()
+	var ro v1alpha1.Rollout
+	if err := yaml.UnmarshalStrict([]byte(manifest), &ro); err != nil {
+		ns.t.Fatal(err)
+	}
+	ro.Namespace = ns.Name
+	if err := ns.Client.Create(ns.t.Context(), &ro); err != nil {
+		ns.t.Fatal(err)
+	}
+	return &ro
+}
+
+// Rollout reads a Rollout.
+func (ns *Namespace) Rollout(name string) *v1alpha1.Rollout {
+	ns.t.Helper()
+	var ro v1alpha1.Rollout
+	if err := ns.Client.Get(ns.t.Context(), client.ObjectKey{Namespace: ns.Name, Name: name}, &ro); err != nil {
+		ns.t.Fatal(err)
+	}
+	return &ro
+}
+
+// Patch merges JSON into a Rollout's own fields.
+func (ns *Namespace) Patch(name, patch string) {
+	ns.t.Helper()
+	ro := &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: name}}
+	if err := ns.Client.Patch(ns.t.Context(), ro, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		ns.t.Fatal(err)
+	}
+}
+
+// PatchStatus merges JSON into a Rollout's status, as `kubectl argo rollouts` does.
+func (ns *Namespace) PatchStatus(name, patch string) {
+	ns.t.Helper()
+	ro := &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: name}}
+	if err := ns.Client.Status().Patch(ns.t.Context(), ro, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		ns.t.Fatal(err)
+	}
+}
+
+// SetImage gives the first container of the Rollout's template another image.
+func (ns *Namespace) SetImage(name, image string) {
+	ns.t.Helper()
+	ro := ns.Rollout(name)
+	from := ro.DeepCopy()
+	ro.Spec.Template.Spec.Containers[0].Image = image
+	if err := ns.Client.Patch(ns.t.Context(), ro, client.MergeFrom(from)); err != nil {
+		ns.t.Fatal(err)
+	}
+}
+
+// ReplicaSets lists the ReplicaSets of the namespace.
+func (ns *Namespace) ReplicaSets() []appsv1.ReplicaSet {
+	ns.t.Helper()
+	var sets appsv1.ReplicaSetList
+	if err := ns.Client.List(ns.t.Context(), &sets, client.InNamespace(ns.Name)); err != nil {
+		ns.t.Fatal(err)
+	}
+	return sets.Items
+}
+
+// WaitForRollout watches a Rollout until it is as wanted; what says what that is.
+func (ns *Namespace) WaitForRollout(name, what string, wanted func(*v1alpha1.Rollout) bool) *v1alpha1.Rollout {
+	ns.t.Helper()
+	ctx, cancel := context.WithTimeout(ns.t.Context(), Patience)
+	defer cancel()
+	var last *v1alpha1.Rollout
+	err := await(ctx, ns.Client, &v1alpha1.RolloutList{}, ns.Name, name, func(ro *v1alpha1.Rollout) bool {
+		last = ro.DeepCopy()
+		return wanted(ro)
+	})
+	if err != nil {
+		status := "it was never seen"
+		if last != nil {
+			text, _ := yaml.Marshal(last.Status) // for people to read; what cannot be shown is left out
+			status = string(text)
+		}
+		ns.t.Fatalf("wait for rollout %s %s: %v; its last status:\n%s", name, what, err, status)
+	}
+	return last
+}
+
+// Context ends with the test.
+func (ns *Namespace) Context() context.Context { return ns.t.Context() }

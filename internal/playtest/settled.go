@@ -1,0 +1,49 @@
+package playtest
+
+import (
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// quiet is how long nothing must happen before a test takes it that nothing will.
+const quiet = 5 * time.Second
+
+// Versions are the resourceVersions of the namespace's Rollouts and ReplicaSets.
+func (ns *Namespace) Versions() map[string]string {
+	ns.t.Helper()
+	versions := map[string]string{}
+	for _, set := range ns.ReplicaSets() {
+		versions["ReplicaSet "+set.Name] = set.ResourceVersion
+	}
+	var rollouts v1alpha1.RolloutList
+	if err := ns.Client.List(ns.t.Context(), &rollouts, client.InNamespace(ns.Name)); err != nil {
+		ns.t.Fatal(err)
+	}
+	for _, ro := range rollouts.Items {
+		versions["Rollout "+ro.Name] = ro.ResourceVersion
+	}
+	return versions
+}
+
+// Marker creates a Rollout without pods and waits until the controller has dealt with it, and so, if it works on one at a
+// time, with all that came before.
+func (ns *Namespace) Marker() {
+	ns.t.Helper()
+	ns.CreateRollout(`
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: marker}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: marker}}
+  template:
+    metadata: {labels: {app: marker}}
+    spec:
+      containers: [{name: marker, image: "nginx:1"}]
+  strategy: {canary: {}}
+`)
+	ns.WaitForRollout("marker", "to be Healthy", Healthy)
+}
