@@ -14,6 +14,7 @@ import (
 // setConditions brings every condition up to date, each by a rule of its own. The events that only conditions know of are told
 // here too.
 func (p *pass) setConditions() {
+	p.mended = p.condition(v1alpha1.ConditionInvalidSpec).Status == corev1.ConditionTrue
 	p.remove(v1alpha1.ConditionInvalidSpec)
 	p.setPaused()
 	p.setCompleted()
@@ -107,19 +108,20 @@ func (p *pass) setProgressing() {
 		if before != v1alpha1.ReasonRolloutAborted {
 			p.abort("")
 		}
-	case p.begun && p.create != nil:
+	case p.create != nil: // also where someone deleted it: the deadline counts anew
 		is(corev1.ConditionTrue, v1alpha1.ReasonNewReplicaSetCreated, "Created new replica set %q", name)
+		p.touch(v1alpha1.ConditionProgressing)
 	case p.begun:
 		is(corev1.ConditionTrue, v1alpha1.ReasonFoundNewReplicaSet, "Found new replica set %q", name)
 	case p.retried:
-		is(corev1.ConditionTrue, v1alpha1.ReasonRolloutRetry, "Rollout is tried again after an abort")
+		is(corev1.ConditionUnknown, v1alpha1.ReasonRolloutRetry, "Rollout is tried again after an abort")
 	case p.isPaused():
 		is(corev1.ConditionUnknown, v1alpha1.ReasonRolloutPaused, "Rollout is paused")
 	case p.healthy():
 		is(corev1.ConditionTrue, v1alpha1.ReasonNewReplicaSetAvailable, "ReplicaSet %q has successfully progressed.", name)
 	case p.resumed:
 		is(corev1.ConditionUnknown, v1alpha1.ReasonRolloutResumed, "Rollout is resumed")
-	case p.progressed() || before == "":
+	case p.progressed() || p.mended || before == "": // while the spec was wrong nothing could progress
 		is(corev1.ConditionTrue, v1alpha1.ReasonReplicaSetUpdated, "ReplicaSet %q is progressing.", name)
 		p.touch(v1alpha1.ConditionProgressing)
 	case before == v1alpha1.ReasonNewReplicaSetAvailable:

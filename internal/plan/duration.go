@@ -22,12 +22,15 @@ func (p *pass) timeUpdate() {
 		return
 	}
 	now := p.now()
-	p.clockManualPause(d, now)
+	if p.promoted() && p.was.PromoteFull { // a threshold may promote before all pods are available
+		d.CompletionStatus = v1alpha1.CompletionFastPromoted
+	}
 	if p.is.Abort {
 		d.FinishedAt, d.CompletionStatus = &now, v1alpha1.CompletionAborted
-	} else if p.promoted() && p.is.AvailableReplicas >= p.spec.Replicas {
-		d.FinishedAt, d.CompletionStatus = &now, p.completion(d)
+	} else if p.promoted() && p.new.fleet().available >= p.spec.Replicas {
+		d.FinishedAt, d.CompletionStatus = &now, completion(d)
 	}
+	p.clockManualPause(d, now)
 	p.is.Duration = d
 }
 
@@ -44,19 +47,16 @@ func (p *pass) startClock(running *v1alpha1.RolloutDuration) *v1alpha1.RolloutDu
 	return &v1alpha1.RolloutDuration{RolloutStartedAt: &now}
 }
 
-func (p *pass) completion(d *v1alpha1.RolloutDuration) v1alpha1.CompletionStatus {
-	switch {
-	case d.CompletionStatus != "":
+func completion(d *v1alpha1.RolloutDuration) v1alpha1.CompletionStatus {
+	if d.CompletionStatus != "" {
 		return d.CompletionStatus
-	case p.was.PromoteFull:
-		return v1alpha1.CompletionFastPromoted
 	}
 	return v1alpha1.CompletionPromoted
 }
 
 // clockManualPause adds up the time for which only a person could go on.
 func (p *pass) clockManualPause(d *v1alpha1.RolloutDuration, now metav1.Time) {
-	held := p.heldByPerson()
+	held := p.heldByPerson() && d.FinishedAt == nil
 	switch {
 	case held && d.ManualPauseStartedAt == nil:
 		d.ManualPauseStartedAt = &now

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +28,11 @@ func (p *pass) cannotCreate() {
 	}
 	p.collect()
 	p.count()
+	p.is.ObservedGeneration = strconv.FormatInt(p.Rollout.Generation, 10) // or clients wait for it, and do not show the message
+	p.remove(v1alpha1.ConditionInvalidSpec)
+	p.setAvailable()
+	p.setHealthy()
+	p.setReplicaFailure()
 
 	message := "Failed to create replica set \"" + p.CreateFailure.Name + "\": " + p.CreateFailure.Message
 	if p.condition(v1alpha1.ConditionProgressing).Message != message {

@@ -50,8 +50,8 @@ type pass struct {
 	edits map[string]*edit
 	// create is the new version's ReplicaSet while there is none.
 	create *CreateReplicaSet
-	// begun, retried and resumed say what happened in this pass that conditions tell of.
-	begun, retried, resumed bool
+	// begun, retried, resumed and mended (an invalid spec) say what happened in this pass that conditions tell of.
+	begun, retried, resumed, mended bool
 
 	plan Plan
 }

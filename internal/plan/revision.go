@@ -73,7 +73,11 @@ func (p *pass) obey() {
 		s.AbortedAt = nil
 		p.retried = true
 		p.goTo(0)
-		p.note(TopicUpdate, "tried again from the first step", "status.abort was cleared")
+		if s.PromoteFull {
+			p.note(TopicUpdate, "tried again, without steps", "a full promotion was requested after the abort")
+		} else {
+			p.note(TopicUpdate, "tried again from the first step", "status.abort was cleared")
+		}
 	}
 	if s.Abort {
 		p.goTo(0)

@@ -136,7 +136,7 @@ func setDefaults(t *corev1.PodTemplateSpec) {
 	for i := range s.Containers {
 		c := &s.Containers[i]
 		c.TerminationMessagePath, c.TerminationMessagePolicy = corev1.TerminationMessagePathDefault, corev1.TerminationMessageReadFile
-		c.ImagePullPolicy = corev1.PullIfNotPresent
+		c.ImagePullPolicy = corev1.PullAlways // the images here have no tags
 	}
 }
 

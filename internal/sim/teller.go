@@ -20,10 +20,10 @@ type teller struct {
 	versions map[string]string
 	events   bool
 
-	at                 time.Duration
-	wait, pods, state  string
-	toldWait, toldPods string
-	toldState          string
+	at                     time.Duration
+	wait, pods, state      string
+	toldWait, toldPods     string
+	toldState, toldRefusal string
 }
 
 // pass tells what a pass decided.
@@ -31,15 +31,24 @@ func (t *teller) pass(w *World, p Pass) {
 	t.catchUp(w)
 	t.learn(w, p)
 	t.wait = ""
+	refusal := ""
 	for _, n := range p.Plan.Notes {
-		if n.Topic == plan.TopicWait {
-			t.wait = t.line(w, string(n.Topic), n.Text, n.Reason)
-			continue
+		line := t.line(w, string(n.Topic), n.Text, n.Reason)
+		switch n.Topic {
+		case plan.TopicWait:
+			t.wait = line
+		case plan.TopicRefuse:
+			refusal += line
+		default:
+			t.lines = append(t.lines, line)
 		}
-		t.tell(w, string(n.Topic), n.Text, n.Reason)
 	}
 	if t.wait == "" {
 		t.toldWait = ""
+	}
+	if text := withoutTimes(refusal); text != t.toldRefusal {
+		t.lines = append(t.lines, refusal)
+		t.toldRefusal = text
 	}
 	switch {
 	case p.Crashed:
@@ -109,6 +118,14 @@ const timeWidth = 9
 func (t *teller) line(w *World, topic, text, reason string) string {
 	line := fmt.Sprintf("%-*s%-8s%-48s  %s", timeWidth, shortly(w.Elapsed()), topic, t.readable(text), t.readable(reason))
 	return strings.TrimRight(line, " ") + "\n"
+}
+
+func withoutTimes(lines string) string {
+	var b strings.Builder
+	for line := range strings.Lines(lines) {
+		b.WriteString(afterTime(line))
+	}
+	return b.String()
 }
 
 func afterTime(line string) string { return line[min(timeWidth, len(line)):] }
@@ -224,7 +241,7 @@ func (t *teller) status(w *World) string {
 	s := ro.Status
 	var b strings.Builder
 	row := func(key, format string, args ...any) {
-		text := fmt.Sprintf("%-14s", t.readable(key)) + t.readable(fmt.Sprintf(format, args...))
+		text := fmt.Sprintf("%-16s", t.readable(key)) + t.readable(fmt.Sprintf(format, args...))
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
 	row("phase", "%s %s", s.Phase, s.Message)
