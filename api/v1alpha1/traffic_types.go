@@ -54,7 +54,7 @@ type RolloutTrafficRouting struct {
 	// before all other routes and removed when the update ends.
 	// +optional
 	// +kubebuilder:validation:MaxItems=50
-	// +kubebuilder:validation:XValidation:rule=`self.all(a, self.exists_one(b, b.name == a.name))`,message=`every name in managedRoutes must be listed once only`,reason=FieldValueDuplicate
+	// +kubebuilder:validation:XValidation:rule=`self.all(a, self.exists_one(b, b.name == a.name))`,message=`every name in managedRoutes must be listed once only`
 	ManagedRoutes []ManagedRoute `json:"managedRoutes,omitempty"`
 
 	// What setWeight counts up to. Defaults to 100: percent. Can be set for nginx and plugins only.

@@ -1,0 +1,189 @@
+package v1alpha1
+
+import "encoding/json"
+
+// PrometheusMetric is a query to Prometheus. The result is a list of numbers for a vector or a range, and a number for a
+// scalar.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.query) && size(self.query) > 0`,message=`query is required`,fieldPath=`.query`,reason=FieldValueRequired
+type PrometheusMetric struct {
+	// URL of the server, such as "http://prometheus.monitoring:9090". Defaults to the controller's environment variable
+	// ARGO_ROLLOUTS_PROMETHEUS_ADDRESS.
+	// +optional
+	Address string `json:"address,omitempty"`
+
+	// The query, in PromQL.
+	// +optional
+	Query string `json:"query,omitempty"`
+
+	// How to prove who asks.
+	// +optional
+	Authentication *Authentication `json:"authentication,omitempty"`
+
+	// Seconds to wait for the answer. Defaults to 30.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Timeout *int64 `json:"timeout,omitempty"`
+
+	// Whether to accept any certificate of the server. Defaults to false.
+	// +optional
+	Insecure bool `json:"insecure,omitempty"`
+
+	// HTTP headers to add to the request.
+	// +optional
+	Headers []WebMetricHeader `json:"headers,omitempty"`
+
+	// Asks for all values in a range of time, rather than for the value now.
+	// +optional
+	RangeQuery *PrometheusRangeQuery `json:"rangeQuery,omitempty"`
+}
+
+// PrometheusRangeQuery is a range of time.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.start) && size(self.start) > 0 && has(self.end) && size(self.end) > 0 && has(self.step) && size(self.step) > 0`,message=`start, end and step are all required, such as start: now() - duration("5m"), end: now(), step: 1m`,reason=FieldValueRequired
+type PrometheusRangeQuery struct {
+	// Begin of the range: an expression that gives a time, such as `now() - duration("1h")`.
+	// +optional
+	Start string `json:"start,omitempty"`
+
+	// End of the range: an expression that gives a time, such as `now()`.
+	// +optional
+	End string `json:"end,omitempty"`
+
+	// Time between two values, such as "1m".
+	// +optional
+	Step string `json:"step,omitempty"`
+}
+
+// Authentication is how to prove to a server who asks. Set at most one of its fields.
+//
+// +kubebuilder:validation:XValidation:rule=`[(has(self.sigv4) && ((has(self.sigv4.region) && size(self.sigv4.region) > 0) || (has(self.sigv4.profile) && size(self.sigv4.profile) > 0) || (has(self.sigv4.roleArn) && size(self.sigv4.roleArn) > 0))), (has(self.oauth2) && ((has(self.oauth2.tokenUrl) && size(self.oauth2.tokenUrl) > 0) || (has(self.oauth2.clientId) && size(self.oauth2.clientId) > 0) || (has(self.oauth2.clientSecret) && size(self.oauth2.clientSecret) > 0))), (has(self.basicAuth) && ((has(self.basicAuth.username) && size(self.basicAuth.username) > 0) || (has(self.basicAuth.password) && size(self.basicAuth.password) > 0)))].filter(x, x).size() <= 1`,message=`set only one of sigv4, oauth2 and basicAuth`,reason=FieldValueForbidden
+type Authentication struct {
+	// Sign requests for Amazon Managed Service for Prometheus. For prometheus only.
+	// +optional
+	Sigv4 *Sigv4Config `json:"sigv4,omitempty"`
+
+	// Ask for a token with client credentials.
+	// +optional
+	OAuth2 *OAuth2Config `json:"oauth2,omitempty"`
+
+	// Send a user name and a password. For prometheus only.
+	// +optional
+	BasicAuth *BasicAuthConfig `json:"basicAuth,omitempty"`
+}
+
+// Sigv4Config is how requests to AWS are signed. What is left out is taken from the controller's surroundings.
+type Sigv4Config struct {
+	// AWS region.
+	// +optional
+	Region string `json:"region,omitempty"`
+
+	// Name of a profile in the controller's AWS configuration.
+	// +optional
+	Profile string `json:"profile,omitempty"`
+
+	// ARN of the role to take on.
+	// +optional
+	RoleARN string `json:"roleArn,omitempty"`
+}
+
+// OAuth2Config is how to ask for a token with client credentials.
+//
+// +kubebuilder:validation:XValidation:rule=`[has(self.tokenUrl) && size(self.tokenUrl) > 0, has(self.clientId) && size(self.clientId) > 0, has(self.clientSecret) && size(self.clientSecret) > 0].filter(x, x).size() in [0, 3]`,message=`tokenUrl, clientId and clientSecret are all required`,reason=FieldValueRequired
+type OAuth2Config struct {
+	// URL to ask for the token.
+	// +optional
+	TokenURL string `json:"tokenUrl,omitempty"`
+
+	// Name of the client.
+	// +optional
+	ClientID string `json:"clientId,omitempty"`
+
+	// Secret of the client; best an argument that is read from a Secret: "{{args.secret}}".
+	// +optional
+	ClientSecret string `json:"clientSecret,omitempty"`
+
+	// Scopes to ask for.
+	// +optional
+	Scopes []string `json:"scopes,omitempty"`
+}
+
+// BasicAuthConfig is a user name and a password.
+type BasicAuthConfig struct {
+	// The user name.
+	// +optional
+	Username string `json:"username,omitempty"`
+
+	// The password; best an argument that is read from a Secret: "{{args.password}}".
+	// +optional
+	Password string `json:"password,omitempty"`
+}
+
+// WebMetric is an HTTP request. The result is the value at jsonPath, or the whole body as a text if it is not JSON.
+//
+// +kubebuilder:validation:XValidation:rule=`!((has(self.body) && size(self.body) > 0) && has(self.jsonBody))`,message=`set only one of body and jsonBody`,fieldPath=`.jsonBody`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!((has(self.body) && size(self.body) > 0) || has(self.jsonBody)) || (has(self.method) && self.method in ['POST', 'PUT'])`,message=`a body needs method POST or PUT; GET, the default, sends none`,fieldPath=`.method`
+type WebMetric struct {
+	// GET, POST or PUT. Defaults to GET.
+	// +optional
+	// +kubebuilder:validation:Enum=GET;POST;PUT
+	Method WebMetricMethod `json:"method,omitempty"`
+
+	// URL to send the request to.
+	// +kubebuilder:validation:MinLength=1
+	URL string `json:"url"`
+
+	// HTTP headers to add to the request.
+	// +optional
+	Headers []WebMetricHeader `json:"headers,omitempty"`
+
+	// Body of the request, as a text. For POST and PUT; not together with jsonBody.
+	// +optional
+	Body string `json:"body,omitempty"`
+
+	// Seconds to wait for the answer. Defaults to 10.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TimeoutSeconds int64 `json:"timeoutSeconds,omitempty"`
+
+	// Where in the answer the result is, in the syntax of kubectl's JSONPath. Defaults to "{$}": all of it.
+	// +optional
+	JSONPath string `json:"jsonPath,omitempty"`
+
+	// Whether to accept any certificate of the server. Defaults to false.
+	// +optional
+	Insecure bool `json:"insecure,omitempty"`
+
+	// Body of the request: an object, sent as JSON. For POST and PUT; not together with body.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	JSONBody json.RawMessage `json:"jsonBody,omitempty"`
+
+	// How to prove who asks.
+	// +optional
+	Authentication *Authentication `json:"authentication,omitempty"`
+}
+
+// WebMetricMethod is an HTTP method.
+type WebMetricMethod string
+
+const (
+	// WebMetricMethodGet is GET.
+	WebMetricMethodGet WebMetricMethod = "GET"
+	// WebMetricMethodPost is POST.
+	WebMetricMethodPost WebMetricMethod = "POST"
+	// WebMetricMethodPut is PUT.
+	WebMetricMethodPut WebMetricMethod = "PUT"
+)
+
+// WebMetricHeader is an HTTP header.
+type WebMetricHeader struct {
+	// Name of the header.
+	// +kubebuilder:validation:MinLength=1
+	Key string `json:"key"`
+
+	// Value of the header.
+	Value string `json:"value"`
+}
