@@ -8,7 +8,8 @@ cd "$(dirname "$0")/.."
 # versions prints "module version" for all that the module in folder $1 and its tests are built from. -e, because it is
 # for the compiler, not for this, to say what does not build.
 versions() {
-	(cd "$1" && go list -e -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{with .Replace}}{{.Version}}{{else}}{{.Version}}{{end}}{{end}}{{end}}' ./... | sort -u)
+	(cd "$1" && go list -e -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{with .Replace}}{{.Version}}{{else}}{{.Version}}{{end}}{{end}}{{end}}' ./...) >"$work/list"
+	sort -u "$work/list"
 }
 
 work=$(mktemp -d)

@@ -18,9 +18,10 @@ func main() {
 		runKubectl(args)
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	// A second signal ends the process on the spot.
+	context.AfterFunc(ctx, stop)
 	err := rootCommand().ExecuteContext(ctx)
-	stop()
 	if err == nil {
 		return
 	}

@@ -19,8 +19,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// Its path is too long for unix sockets, which must not matter.
 func TestStateSurvivesARestart(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "data")
+	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 20), "data")
 	first := up(t, "--data-dir", dir, "--nodes", "1")
 	note := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "note"}, Data: map[string]string{"remember": "me"}}
 	if _, err := first.client.CoreV1().ConfigMaps("default").Create(t.Context(), note, metav1.CreateOptions{}); err != nil {
@@ -46,6 +47,21 @@ func TestStateSurvivesARestart(t *testing.T) {
 	}
 	if who := mustRun(t, "kubectl", "--kubeconfig", token, "auth", "whoami"); !strings.Contains(who, "system:serviceaccount:default:default") {
 		t.Errorf("the token of before the restart says: %s", who)
+	}
+}
+
+func TestStateSurvivesAKill(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	first := up(t, "--data-dir", dir, "--nodes", "1")
+	note := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "note"}}
+	if _, err := first.client.CoreV1().ConfigMaps("default").Create(t.Context(), note, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	first.stop(t, syscall.SIGKILL)
+
+	second := up(t, "--data-dir", dir, "--nodes", "1")
+	if _, err := second.client.CoreV1().ConfigMaps("default").Get(t.Context(), "note", metav1.GetOptions{}); err != nil {
+		t.Error(err)
 	}
 }
 
