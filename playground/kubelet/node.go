@@ -162,11 +162,12 @@ func nodeStatus(node *corev1.Node, now time.Time) corev1.NodeStatus {
 	status.NodeInfo.KubeletVersion = "v1.36.3-playground"
 	status.NodeInfo.OperatingSystem, status.NodeInfo.Architecture = "linux", runtime.GOARCH
 	status.NodeInfo.OSImage, status.NodeInfo.ContainerRuntimeVersion = "Sluice playground", "simulated://1"
+	status.NodeInfo.KernelVersion = "none"
 	for _, c := range []corev1.NodeCondition{
 		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "the simulated kubelet is ready"},
-		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory"},
-		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure"},
-		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID"},
+		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "the simulated node has enough memory"},
+		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "the simulated node has enough disk space"},
+		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "the simulated node has enough process ids"},
 	} {
 		status.Conditions = setNodeCondition(status.Conditions, c, now)
 	}

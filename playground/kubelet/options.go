@@ -19,7 +19,7 @@ type Options struct {
 	// simulated, whoever created it.
 	Nodes int
 	// PodReadyAfter is how long after its start a container is ready, if its pod's annotations do not say otherwise. The
-	// readiness probe's initialDelaySeconds comes on top. Default 1s.
+	// readiness probe's initialDelaySeconds comes on top. Default 1s; a nanosecond is at once.
 	PodReadyAfter time.Duration
 	// CrashBackoff is the wait before the second restart of a container; it doubles with each restart up to CrashBackoffMax.
 	// Defaults 1s and 30s, a tenth of what real kubelets wait.

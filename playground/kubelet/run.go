@@ -16,8 +16,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// podWorkers is how many pods are written at the same time; a write takes a few milliseconds, mostly of waiting.
-const podWorkers = 4
+// workers is how many pods are bound, and how many are written, at the same time; a write is mostly waiting for the disk.
+const workers = 8
 
 type queue = workqueue.TypedRateLimitingInterface[cache.ObjectName]
 
@@ -57,10 +57,10 @@ func run(ctx context.Context, client kubernetes.Interface, o Options) {
 	if all, err := pods.Lister().List(everything); err == nil {
 		k.keepAddresses(all)
 	}
-	for range podWorkers {
+	for range workers {
 		wg.Go(func() { drain(ctx, k.queue, k.visit, o.Log) })
+		wg.Go(func() { drain(ctx, s.queue, s.visit, o.Log) })
 	}
-	wg.Go(func() { drain(ctx, s.queue, s.visit, o.Log) })
 	<-ctx.Done()
 }
 

@@ -14,14 +14,16 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// scheduler binds pods to nodes: the loop around place. It looks at one pod at a time, so that each sees where those before it
-// went, even if the cache does not yet.
+// scheduler binds pods to nodes: the loop around place. It chooses for one pod at a time, so that each sees where those before
+// it went, even if the cache does not yet; the writes then overlap.
 type scheduler struct {
 	client  kubernetes.Interface
 	pods    corelisters.PodLister
 	nodes   corelisters.NodeLister
 	queue   queue
 	options Options
+
+	choosing sync.Mutex // held from looking at the nodes until the choice is in bound
 
 	mu      sync.Mutex
 	bound   map[types.UID]string          // pods bound here, until the cache shows it
@@ -41,9 +43,7 @@ func (s *scheduler) podEvent(pod *corev1.Pod, gone bool) {
 		s.queue.Add(cache.MetaObjectToName(pod))
 		return
 	}
-	s.mu.Lock()
-	delete(s.bound, pod.UID)
-	s.mu.Unlock()
+	s.unbind(pod)
 	if gone || finished(pod) {
 		s.nodeEvent()
 	}
@@ -73,15 +73,31 @@ func (s *scheduler) visit(ctx context.Context, name cache.ObjectName) error {
 		return nil
 	}
 	s.wait(name, true) // Before looking: room that is made from now on must find the pod among those that wait.
-	nodes, bound, err := s.survey()
+	node, problem, err := s.choose(pod)
 	if err != nil {
 		return err
 	}
-	node, problem := place(pod, nodes, bound)
 	if node == "" {
 		return s.refuse(ctx, pod, problem)
 	}
 	return s.bind(ctx, pod, node)
+}
+
+// choose finds a node and marks the pod as bound to it.
+func (s *scheduler) choose(pod *corev1.Pod) (node, problem string, err error) {
+	s.choosing.Lock()
+	defer s.choosing.Unlock()
+	nodes, bound, err := s.survey()
+	if err != nil {
+		return "", "", err
+	}
+	node, problem = place(pod, nodes, bound)
+	if node != "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.bound[pod.UID] = node
+	}
+	return node, problem, nil
 }
 
 // needsNode tells whether a pod is this scheduler's to place.
@@ -124,17 +140,12 @@ func (s *scheduler) survey() (nodes []*corev1.Node, bound []*corev1.Pod, err err
 }
 
 func (s *scheduler) bind(ctx context.Context, pod *corev1.Pod, node string) error {
-	s.mu.Lock()
-	s.bound[pod.UID] = node
-	s.mu.Unlock()
 	err := s.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		s.mu.Lock()
-		delete(s.bound, pod.UID)
-		s.mu.Unlock()
+		s.unbind(pod)
 		return ignoreGone(fmt.Errorf("bind pod %s/%s to %s: %w", pod.Namespace, pod.Name, node, err))
 	}
 	s.wait(cache.MetaObjectToName(pod), false)
@@ -156,6 +167,13 @@ func (s *scheduler) refuse(ctx context.Context, pod *corev1.Pod, problem string)
 		return ignoreGone(fmt.Errorf("patch status of pod %s/%s: %w", pod.Namespace, pod.Name, err))
 	}
 	return nil
+}
+
+// unbind forgets what was chosen for a pod: the cache knows better now, or the write failed.
+func (s *scheduler) unbind(pod *corev1.Pod) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.bound, pod.UID)
 }
 
 func (s *scheduler) wait(name cache.ObjectName, waits bool) {
