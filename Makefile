@@ -28,9 +28,13 @@ bin/sluice-controller bin/sluice:
 demo: build ## Carry a canary update from the first pod to Healthy, on a real control plane in a process (KEEP=1 leaves it up)
 	@go run ./hack/demo
 
+# The race detector needs a C compiler.
+race := $(if $(shell command -v $(shell go env CC)),-race)
+
 .PHONY: test
+test: export SLUICE_BIN = $(CURDIR)/bin
 test: build ## Run every test, those against the playground included
-	go test -race ./...
+	go test $(race) ./...
 	cd playground && go test ./...
 
 .PHONY: explore
