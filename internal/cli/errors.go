@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/sluice-delivery/sluice/internal/cli/live"
+)
+
+// explain is an error in words for a user, one line for each thing that went wrong.
+func explain(err error) []string {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var lines []string
+		for _, e := range joined.Unwrap() {
+			lines = append(lines, explain(e)...)
+		}
+		return lines
+	}
+	return []string{strings.Join(strings.Fields(explanation(err)), " ")}
+}
+
+func explanation(err error) string {
+	var (
+		request *url.Error
+		dns     *net.DNSError
+	)
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		return "which cluster? There is no kubeconfig: set KUBECONFIG, or use --kubeconfig or --server"
+	case withoutCRDs(err):
+		return "this cluster does not know Rollouts: its CRDs are missing. Install them with: kubectl apply -f config/crd"
+	case errors.As(err, &request) && errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Sprintf("nothing answers at %s: is the cluster up, and is it the one you mean (--context)?", server(request))
+	case errors.As(err, &request) && errors.As(err, &dns):
+		return fmt.Sprintf("the name of the cluster's server, %s, is not known: is it the cluster you mean (--context)?", dns.Name)
+	}
+	return cobraSuggestion(err.Error())
+}
+
+func server(e *url.Error) string {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return e.URL
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// withoutCRDs reports whether it is the resource that is not found, not an object of it: the API server then answers with a page
+// that no API made.
+func withoutCRDs(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// missing adds to the error that a Rollout does not exist which one may have been meant. Other errors it leaves as they are.
+func missing(ctx context.Context, c live.Client, name string, err error) error {
+	if !apierrors.IsNotFound(err) || withoutCRDs(err) {
+		return err
+	}
+	text := fmt.Sprintf("there is no rollout '%s' in namespace '%s'", name, c.Namespace)
+	rollouts, listErr := c.RolloutList(ctx)
+	if listErr != nil {
+		return errors.New(text)
+	}
+	var names []string
+	for _, ro := range rollouts {
+		names = append(names, ro.Name)
+	}
+	if near := nearest(name, names); near != "" {
+		text += fmt.Sprintf("; did you mean '%s'?", near)
+	}
+	return errors.New(text)
+}
+
+// flagError suggests the flag that was meant.
+func flagError(cmd *cobra.Command, err error) error {
+	var wrong *pflag.NotExistError
+	if !errors.As(err, &wrong) {
+		return fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	near := nearest(wrong.GetSpecifiedName(), names)
+	if near == "" {
+		return fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())
+	}
+	return unknown("flag", "--"+wrong.GetSpecifiedName(), cmd.CommandPath(), []string{"--" + near})
+}
+
+func unknown(what, given, where string, near []string) error {
+	text := fmt.Sprintf("unknown %s %q for %q", what, given, where)
+	if len(near) > 0 {
+		return fmt.Errorf("%s; did you mean %s?", text, strings.Join(near, " or "))
+	}
+	return fmt.Errorf("%s; see '%s --help'", text, where)
+}
+
+// cobraSuggestion makes one line of what cobra says about an unknown command.
+func cobraSuggestion(text string) string {
+	first, rest, found := strings.Cut(text, "\n\nDid you mean this?\n")
+	if !found {
+		return text
+	}
+	return first + "; did you mean " + strings.Join(strings.Fields(rest), " or ") + "?"
+}
+
+// nearest is the candidate that was probably meant, "" if none is near.
+func nearest(word string, candidates []string) string {
+	best, least := "", len(word)/3+2 // a longer word has room for more mistakes
+	for _, c := range candidates {
+		d := distance(word, c)
+		if strings.HasPrefix(c, word) || strings.HasPrefix(word, c) {
+			d = min(d, 1)
+		}
+		if d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to add, drop, change or swap with their neighbour to get from one word to the other.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}

@@ -1,0 +1,203 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/view"
+)
+
+// Sight is what is seen of a Rollout at some moment.
+type Sight struct {
+	Objects view.Objects
+	// Gone is true when the Rollout has been deleted. Objects is empty then, and no other sight follows.
+	Gone bool
+	// Trouble is why there may be no news: the connection is lost, for example. It is tried again all the time.
+	Trouble error
+}
+
+// Follow sends a sight at once, and another one whenever something has changed, until ctx ends. Who is slow to receive gets only
+// the latest.
+func (c Client) Follow(ctx context.Context, name string) (<-chan Sight, error) {
+	first, err := c.Objects(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	options, err := belonging(first.Rollout)
+	if err != nil {
+		return nil, err
+	}
+	f := c.follower(name)
+	f.replicaSets = watchAll[appsv1.ReplicaSet](f, c, replicaSets, options)
+	f.pods = watchAll[corev1.Pod](f, c, pods, options)
+	return f.run(ctx, first), nil
+}
+
+// FollowRollout is Follow without ReplicaSets and pods: who waits for a status need not have the right to see them.
+func (c Client) FollowRollout(ctx context.Context, name string) (<-chan Sight, error) {
+	ro, err := c.Rollout(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return c.follower(name).run(ctx, view.Objects{Rollout: ro}), nil
+}
+
+// follower turns watches into sights.
+type follower struct {
+	changed  chan struct{} // of one element: a change that is not looked at yet
+	troubled chan error    // likewise
+	rollout  cache.SharedIndexInformer
+	// The two others are nil where only the Rollout is followed.
+	replicaSets, pods cache.SharedIndexInformer
+}
+
+func (c Client) follower(name string) *follower {
+	f := &follower{changed: make(chan struct{}, 1), troubled: make(chan error, 1)}
+	f.rollout = watchAll[v1alpha1.Rollout](f, c, Rollouts, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String(),
+	})
+	return f
+}
+
+// watchAll keeps the objects of a resource that the options select, as T.
+func watchAll[T any](f *follower, c Client, resource schema.GroupVersionResource, options metav1.ListOptions) cache.SharedIndexInformer {
+	client := c.Resource(resource).Namespace(c.Namespace)
+	selecting := func(o metav1.ListOptions) metav1.ListOptions {
+		o.LabelSelector, o.FieldSelector = options.LabelSelector, options.FieldSelector
+		return o
+	}
+	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return client.List(ctx, selecting(o))
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return client.Watch(ctx, selecting(o))
+		},
+	}, c.Interface)
+	informer := cache.NewSharedIndexInformer(lw, &unstructured.Unstructured{}, 0, cache.Indexers{})
+	// The errors of these three can only come from an informer that has been started.
+	_ = informer.SetTransform(func(obj any) (any, error) {
+		u, ok := obj.(*unstructured.Unstructured)
+		if !ok { // a tombstone, or an object that has been through here
+			return obj, nil
+		}
+		return typed[T](u)
+	})
+	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { f.trouble(err) })
+	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { f.change() },
+		UpdateFunc: func(any, any) { f.change() },
+		DeleteFunc: func(any) { f.change() },
+	})
+	return informer
+}
+
+func (f *follower) change() {
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}
+
+// trouble passes an error on, unless it is how every watch ends once in a while.
+func (f *follower) trouble(err error) {
+	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, io.EOF) {
+		return
+	}
+	select {
+	case f.troubled <- err:
+	default:
+	}
+}
+
+func (f *follower) run(ctx context.Context, first view.Objects) <-chan Sight {
+	sights := make(chan Sight)
+	go func() {
+		defer close(sights)
+		ready := f.start(ctx)
+		next := Sight{Objects: first}
+		out := sights // nil while there is nothing new to tell
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case out <- next:
+				if next.Gone {
+					return
+				}
+				out = nil
+			case <-ready: // closed: from now on the watches know all there is
+				ready = nil
+				next, out = f.look(), sights
+			case <-f.changed:
+				if ready == nil {
+					next, out = f.look(), sights
+				}
+			case err := <-f.troubled:
+				next.Trouble, out = err, sights
+			}
+		}
+	}()
+	return sights
+}
+
+// start runs the watches until ctx ends. The channel is closed when all of them have listed what there is.
+func (f *follower) start(ctx context.Context) <-chan struct{} {
+	var synced []cache.InformerSynced
+	for _, informer := range []cache.SharedIndexInformer{f.rollout, f.replicaSets, f.pods} {
+		if informer == nil {
+			continue
+		}
+		go informer.RunWithContext(ctx)
+		synced = append(synced, informer.HasSynced)
+	}
+	ready := make(chan struct{})
+	go func() {
+		if cache.WaitForCacheSync(ctx.Done(), synced...) {
+			close(ready)
+		}
+	}()
+	return ready
+}
+
+func (f *follower) look() Sight {
+	rollouts := stored[v1alpha1.Rollout](f.rollout)
+	if len(rollouts) == 0 {
+		return Sight{Gone: true}
+	}
+	return Sight{Objects: view.Objects{
+		Rollout:     rollouts[0],
+		ReplicaSets: stored[appsv1.ReplicaSet](f.replicaSets),
+		Pods:        stored[corev1.Pod](f.pods),
+	}}
+}
+
+func stored[T any](informer cache.SharedIndexInformer) []*T {
+	if informer == nil {
+		return nil
+	}
+	var out []*T
+	for _, obj := range informer.GetStore().List() {
+		out = append(out, obj.(*T))
+	}
+	return out
+}
+
+// GoneError is that the Rollout was deleted while it was followed.
+type GoneError struct{ Name string }
+
+func (e GoneError) Error() string { return fmt.Sprintf("rollout '%s' has been deleted", e.Name) }

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/cli/live"
+)
+
+// promotion is how far to promote.
+type promotion struct {
+	full, skipStep, skipAll bool
+}
+
+func (a *app) promoteCommand() *cobra.Command {
+	var how promotion
+	cmd := &cobra.Command{
+		Use:   "promote NAME...",
+		Short: "Let an update go on",
+		Long: `Lets an update go on: past the pause that it is in, or past the step that it is working on.
+
+With --full all that is left of the update's steps, pauses and analyses is skipped, and the new version takes over at once.`,
+		Example: a.examples(`
+			# Go on after a pause
+			{} promote web
+			# Skip all that is left of the update
+			{} promote web --full`),
+		Args:              named(true),
+		ValidArgsFunction: a.completeRollouts,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if err := how.check(); err != nil {
+				return err
+			}
+			return a.each(cmd, names, func(ctx context.Context, c live.Client, name string) (string, error) {
+				return how.do(ctx, c, name)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&how.full, "full", false, "skip all that is left of steps, pauses and analyses")
+	f.BoolVarP(&how.skipStep, "skip-current-step", "c", false, "skip the current step of a canary")
+	f.BoolVarP(&how.skipAll, "skip-all-steps", "a", false, "skip all steps of a canary")
+	for flag, hint := range map[string]string{
+		"skip-current-step": "without it the current step is skipped as well",
+		"skip-all-steps":    "use --full instead",
+	} {
+		_ = f.MarkDeprecated(flag, hint) // fails for unknown flags only
+		_ = f.MarkShorthandDeprecated(f.Lookup(flag).Shorthand, hint)
+	}
+	return cmd
+}
+
+func (how promotion) check() error {
+	switch {
+	case how.skipStep && how.skipAll:
+		return errors.New("use one of --skip-current-step and --skip-all-steps")
+	case how.full && (how.skipStep || how.skipAll):
+		return errors.New("--full skips all steps already: leave the other flag out")
+	}
+	return nil
+}
+
+func (how promotion) do(ctx context.Context, c live.Client, name string) (string, error) {
+	ro, err := c.Rollout(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	p, err := how.patch(ro)
+	if err != nil {
+		return "", err
+	}
+	if err := p.send(ctx, c, name); err != nil {
+		return "", err
+	}
+	switch {
+	case p.status == nil && p.spec == nil:
+		return fmt.Sprintf("rollout '%s' has nothing left to promote", name), nil
+	case how.full:
+		return fmt.Sprintf("rollout '%s' fully promoted", name), nil
+	}
+	return fmt.Sprintf("rollout '%s' promoted", name), nil
+}
+
+// patch is what to write. Where a controller pauses, taking the pause away is enough: it then goes on itself. Where it is busy with a
+// step, the step is counted as done for it. Never both, or a promotion would skip a step that nobody has seen yet.
+func (how promotion) patch(ro *v1alpha1.Rollout) (patch, error) {
+	index, count := stepOf(ro)
+	skip := func(to int) fields { return fields{"pauseConditions": nil, "currentStepIndex": min(to, count)} }
+	switch {
+	case (how.skipStep || how.skipAll) && ro.Spec.Strategy.Canary == nil:
+		return patch{}, fmt.Errorf("rollout '%s' is no canary, so it has no steps to skip", ro.Name)
+	case (how.skipStep || how.skipAll) && count == 0:
+		return patch{}, fmt.Errorf("rollout '%s' has no steps to skip", ro.Name)
+	case how.skipStep:
+		return patch{status: skip(index + 1)}, nil
+	case how.skipAll:
+		return patch{status: skip(count)}, nil
+	case how.full && ro.Status.CurrentPodHash != ro.Status.StableRS:
+		return patch{status: fields{"promoteFull": true}}, nil
+	case how.full:
+		return patch{}, nil
+	}
+
+	var p patch
+	switch paused := len(ro.Status.PauseConditions) > 0; {
+	case paused && ro.Status.ControllerPause && inconclusive(ro) && index < count:
+		p.status = skip(index + 1)
+		p.status["controllerPause"] = false // or the pause step behind would be taken for one that is over
+	case paused:
+		p.status = fields{"pauseConditions": nil}
+	case index < count:
+		p.status = skip(index + 1)
+	}
+	if ro.Spec.Paused {
+		p.spec = fields{"paused": false}
+	}
+	return p, nil
+}
+
+// stepOf is the index of a canary's current step and the number of steps; both zero for what has none.
+func stepOf(ro *v1alpha1.Rollout) (index, count int) {
+	if ro.Spec.Strategy.Canary == nil {
+		return 0, 0
+	}
+	count = len(ro.Spec.Strategy.Canary.Steps)
+	if i := ro.Status.CurrentStepIndex; i != nil {
+		index = min(int(*i), count)
+	}
+	return index, count
+}
+
+// inconclusive is true while the analysis of the current step could not tell, and a person is to decide.
+func inconclusive(ro *v1alpha1.Rollout) bool {
+	run := ro.Status.Canary.CurrentStepAnalysisRunStatus
+	return ro.Spec.Strategy.Canary != nil && run != nil && run.Status == v1alpha1.AnalysisPhaseInconclusive
+}

@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/sluice-delivery/sluice/internal/cli/live"
+)
+
+// Streams are where a command reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Run runs the program and returns its exit code. args are those of the process, its own name first.
+func Run(ctx context.Context, args []string, streams Streams) int {
+	a := newApp(args[0], streams)
+	args = args[1:]
+	if a.completes {
+		args = append([]string{cobra.ShellCompRequestCmd}, args...)
+	}
+	return a.run(ctx, args)
+}
+
+// interrupted is what shells report for a program that Ctrl-C ended.
+const interrupted = 130
+
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return 0
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return interrupted
+	}
+	for _, line := range explain(err) {
+		fmt.Fprintln(a.Err, "error:", line)
+	}
+	return 1
+}
+
+// app is what all commands share.
+type app struct {
+	Streams
+	clock clock.WithTicker
+	// command is the name of the program, display what users type for it.
+	command, display string
+	// completes is true for the program that kubectl asks for completions of its plugin.
+	completes bool
+	// connect finds the cluster that the flags mean.
+	connect func() (live.Client, error)
+	flags   connection
+}
+
+func newApp(program string, streams Streams) *app {
+	a := &app{Streams: streams, clock: clock.RealClock{}}
+	a.connect = a.flags.client(streams.Err)
+	switch name := strings.TrimSuffix(filepath.Base(program), ".exe"); name {
+	case "kubectl-argo-rollouts":
+		a.command, a.display = name, "kubectl argo rollouts"
+	case "kubectl_complete-argo-rollouts":
+		a.command, a.display, a.completes = "kubectl-argo-rollouts", "kubectl argo rollouts", true
+	case "kubectl-sluice":
+		a.command, a.display = name, "kubectl sluice"
+	case "kubectl_complete-sluice":
+		a.command, a.display, a.completes = "kubectl-sluice", "kubectl sluice", true
+	default:
+		a.command, a.display = "sluice", "sluice"
+	}
+	return a
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:         a.command,
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: a.display},
+		Short:       "See and steer Rollouts: canary and blue-green updates of pods in Kubernetes",
+		Example: a.examples(`
+			# Watch an update
+			{} get rollout web -w
+			# Start one
+			{} set image web nginx=nginx:1.16
+			# Go on after a pause
+			{} promote web
+			# Return to the stable version
+			{} abort web`),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(
+		a.getCommand(), a.listCommand(), a.statusCommand(),
+		a.promoteCommand(), a.abortCommand(), a.retryCommand(), a.pauseCommand(), a.undoCommand(), a.setCommand(),
+		a.versionCommand(),
+	)
+	for _, name := range []string{"dashboard", "notifications"} {
+		root.AddCommand(a.laterCommand(name))
+	}
+	a.flags.add(root)
+	a.logFlags(root.PersistentFlags())
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.logTo() }
+	return root
+}
+
+// group is a command that only has others below it.
+func (a *app) group(use, short string, children ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("%s what? See '%s --help'", cmd.CommandPath(), cmd.CommandPath())
+			}
+			return unknown("command", args[0], cmd.CommandPath(), cmd.SuggestionsFor(args[0]))
+		},
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.AddCommand(children...)
+	return cmd
+}
+
+// laterCommand is one that scripts may know and that this version does not have.
+func (a *app) laterCommand(name string) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Hidden: true, DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return fmt.Errorf("'%s' is not part of this version of Sluice yet", cmd.CommandPath())
+		},
+	}
+}
+
+// examples takes the indentation off and puts the program's name in.
+func (a *app) examples(text string) string {
+	var lines []string
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		lines = append(lines, "  "+strings.TrimSpace(strings.ReplaceAll(line, "{}", a.display)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// named checks that a command was given at least one name, or exactly one.
+func named(several bool) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return fmt.Errorf("which rollout? Give its name: %s NAME", cmd.CommandPath())
+		case len(args) > 1 && !several:
+			return fmt.Errorf("%s takes one name, not %q", cmd.CommandPath(), args)
+		}
+		return nil
+	}
+}
+
+var klogLevel int
+
+func (a *app) logFlags(f *pflag.FlagSet) {
+	f.IntVarP(&klogLevel, "kloglevel", "v", 0, "log the requests to the cluster, the more the higher the number, up to 10")
+	f.String("loglevel", "info", "accepted for scripts made for other versions; has no effect")
+}
+
+// logTo silences the Kubernetes libraries, which would write over the picture, unless they are asked to speak.
+func (a *app) logTo() error {
+	if klogLevel == 0 {
+		klog.SetLogger(logr.Discard())
+		return nil
+	}
+	var flags flag.FlagSet
+	klog.InitFlags(&flags)
+	klog.SetOutput(a.Err)
+	return flags.Set("v", strconv.Itoa(klogLevel))
+}

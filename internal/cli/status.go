@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-delivery/sluice/internal/cli/live"
+	"github.com/sluice-delivery/sluice/internal/view"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	var (
+		watch   bool
+		timeout time.Duration
+	)
+	cmd := &cobra.Command{
+		Use:   "status NAME",
+		Short: "Wait until a rollout is healthy, or tell how it is doing",
+		Long: `Tells how a rollout is doing, each time that changes, until it is healthy or degraded. Ends with an error if it is degraded,
+or if --timeout has passed before. With --watch=false it tells once.`,
+		Example: a.examples(`
+			# In a pipeline, after the new version was applied
+			{} status web --timeout 10m
+			# Just ask
+			{} status web --watch=false`),
+		Args:              named(false),
+		ValidArgsFunction: a.completeRollout,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.connect()
+			if err != nil {
+				return err
+			}
+			if watch {
+				return a.waitForEnd(cmd.Context(), c, args[0], timeout)
+			}
+			ro, err := c.Rollout(cmd.Context(), args[0])
+			if err != nil {
+				return missing(cmd.Context(), c, args[0], err)
+			}
+			r := view.Of(view.Objects{Rollout: ro}, a.clock.Now())
+			fmt.Fprintln(a.Out, phaseLine(r))
+			return degraded(r)
+		},
+	}
+	cmd.Flags().BoolVarP(&watch, "watch", "w", true, "go on until the rollout is healthy or degraded")
+	cmd.Flags().DurationVarP(&timeout, "timeout", "t", 0, "give up after so long; 0 for never")
+	return cmd
+}
+
+func (a *app) waitForEnd(ctx context.Context, c live.Client, name string, timeout time.Duration) error {
+	waiting := ctx
+	if timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		waiting = limited
+	}
+	sights, err := c.FollowRollout(waiting, name)
+	if err != nil {
+		return missing(ctx, c, name, err)
+	}
+	last := ""
+	for sight := range sights {
+		if sight.Gone {
+			return live.GoneError{Name: name}
+		}
+		r := view.Of(sight.Objects, a.clock.Now())
+		if line := phaseLine(r); line != last {
+			fmt.Fprintln(a.Out, line)
+			last = line
+		}
+		if r.Status.Icon == view.IconHealthy || r.Status.Icon == view.IconDegraded {
+			return degraded(r)
+		}
+	}
+	if errors.Is(waiting.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
+		return fmt.Errorf("rollout '%s' was not done after %s: %s", name, timeout, last)
+	}
+	return ctx.Err()
+}
+
+// phaseLine is the status as scripts read it.
+func phaseLine(r view.Rollout) string {
+	if r.Status.Message == "" {
+		return r.Status.Text
+	}
+	return r.Status.Text + " - " + r.Status.Message
+}
+
+func degraded(r view.Rollout) error {
+	if r.Status.Icon != view.IconDegraded {
+		return nil
+	}
+	return fmt.Errorf("rollout '%s' is degraded: %s", r.Name, r.Status.Message)
+}

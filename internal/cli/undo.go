@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/cli/live"
+)
+
+func (a *app) undoCommand() *cobra.Command {
+	var revision int64
+	cmd := &cobra.Command{
+		Use:   "undo NAME",
+		Short: "Return to an earlier revision",
+		Long:  `Puts the pod template of an earlier revision back into the rollout, which starts an update to it.`,
+		Example: a.examples(`
+			# To the one before
+			{} undo web
+			{} undo web --to-revision 3`),
+		Args:              named(false),
+		ValidArgsFunction: a.completeRollout,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.each(cmd, args, func(ctx context.Context, c live.Client, name string) (string, error) {
+				return undo(ctx, c, name, revision)
+			})
+		},
+	}
+	cmd.Flags().Int64Var(&revision, "to-revision", 0, "revision to return to; 0 for the one before")
+	return cmd
+}
+
+func undo(ctx context.Context, c live.Client, name string, revision int64) (string, error) {
+	ro, err := c.Rollout(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	sets, err := c.ReplicaSets(ctx, ro)
+	if err != nil {
+		return "", err
+	}
+	rs, err := chooseRevision(name, sets, revision)
+	if err != nil {
+		return "", err
+	}
+	holder, err := holderOf(ctx, c, name)
+	if err != nil {
+		return "", err
+	}
+	template, err := originalTemplate(rs)
+	if err != nil {
+		return "", err
+	}
+	body, err := json.Marshal([]any{fields{"op": "replace", "path": "/spec/template", "value": template}})
+	if err != nil {
+		return "", err
+	}
+	if _, err := holder.client.Patch(ctx, holder.object.GetName(), types.JSONPatchType, body, metav1.PatchOptions{}); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("rollout '%s' undone to revision %d", name, revisionOf(rs)), nil
+}
+
+// chooseRevision is the ReplicaSet of the revision, or of the one before the newest.
+func chooseRevision(rollout string, sets []*appsv1.ReplicaSet, revision int64) (*appsv1.ReplicaSet, error) {
+	slices.SortFunc(sets, func(a, b *appsv1.ReplicaSet) int { return cmp.Compare(revisionOf(b), revisionOf(a)) })
+	if revision == 0 {
+		if len(sets) < 2 {
+			return nil, fmt.Errorf("rollout '%s' has no revision before the current one", rollout)
+		}
+		return sets[1], nil
+	}
+	var known []string
+	for _, rs := range sets {
+		if revisionOf(rs) == revision {
+			return rs, nil
+		}
+		known = append(known, strconv.FormatInt(revisionOf(rs), 10))
+	}
+	return nil, fmt.Errorf("rollout '%s' has no revision %d; it has %s", rollout, revision, join(known))
+}
+
+func revisionOf(rs *appsv1.ReplicaSet) int64 {
+	n, _ := strconv.ParseInt(rs.Annotations[v1alpha1.RevisionAnnotation], 10, 64) // none counts as 0, the oldest
+	return n
+}
+
+// originalTemplate is the template as the user wrote it: without what the controller has put on it.
+func originalTemplate(rs *appsv1.ReplicaSet) (any, error) {
+	template := rs.Spec.Template.DeepCopy()
+	delete(template.Labels, v1alpha1.PodTemplateHashLabel)
+	if written := rs.Annotations[v1alpha1.EphemeralMetadataAnnotation]; written != "" {
+		var added v1alpha1.PodTemplateMetadata
+		if err := json.Unmarshal([]byte(written), &added); err != nil {
+			return nil, fmt.Errorf("annotation %s of replicaset '%s': %w", v1alpha1.EphemeralMetadataAnnotation, rs.Name, err)
+		}
+		for key := range added.Labels {
+			delete(template.Labels, key)
+		}
+		for key := range added.Annotations {
+			delete(template.Annotations, key)
+		}
+	}
+	return template, nil
+}
