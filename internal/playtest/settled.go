@@ -1,8 +1,10 @@
 package playtest
 
 import (
+	"context"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -10,6 +12,22 @@ import (
 
 // quiet is how long nothing must happen before a test takes it that nothing will.
 const quiet = 5 * time.Second
+
+// WaitForPodsToGo waits until no pod of the namespace's ReplicaSets is on its way out: until then the ReplicaSets' statuses change.
+func (ns *Namespace) WaitForPodsToGo() {
+	ns.t.Helper()
+	ctx, cancel := context.WithTimeout(ns.t.Context(), Patience)
+	defer cancel()
+	gone := func(set *appsv1.ReplicaSet) bool {
+		terminating := set.Status.TerminatingReplicas
+		return set.Status.ObservedGeneration == set.Generation && (terminating == nil || *terminating == 0)
+	}
+	for _, set := range ns.ReplicaSets() {
+		if err := await(ctx, ns.Client, &appsv1.ReplicaSetList{}, ns.Name, set.Name, gone); err != nil {
+			ns.t.Fatalf("wait for the old pods of %s to go: %v", set.Name, err)
+		}
+	}
+}
 
 // Versions are the resourceVersions of the namespace's Rollouts and ReplicaSets.
 func (ns *Namespace) Versions() map[string]string {

@@ -1,0 +1,151 @@
+package controller_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/playtest"
+)
+
+func TestCanaryFromFirstPodToHealthy(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController()
+	ns.CreateRollout(canary(4, `{maxSurge: 1, maxUnavailable: 0, steps: [{setWeight: 25}, {pause: {duration: 1}}, {setWeight: 50}, {pause: {}}]}`))
+	first := ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+
+	ns.SetImage("web", "nginx:2")
+	held := ns.WaitForRollout("web", "to pause at 50 %", playtest.AtStep(3))
+	if s := held.Status; s.UpdatedReplicas != 2 || s.Replicas != 4 || s.StableRS != first.Status.CurrentPodHash {
+		t.Errorf("at 50 %% of 4: %d updated of %d, stable %s; want 2 of 4, stable %s", s.UpdatedReplicas, s.Replicas, s.StableRS, first.Status.CurrentPodHash)
+	}
+	ns.PatchStatus("web", resume)
+	last := ns.WaitForRollout("web", "to be Healthy again", playtest.Healthy)
+	if last.Status.StableRS == first.Status.StableRS {
+		t.Error("the stable version is still the first one")
+	}
+
+	events := eventsOf(ns, "web")
+	for _, want := range []string{
+		"NewReplicaSetCreated", "RolloutUpdated Rollout updated to revision 2",
+		"RolloutStepCompleted Rollout step 1/4 completed (setWeight: 25)", "RolloutStepCompleted Rollout step 4/4 completed (pause)",
+		"RolloutPaused Rollout is paused (CanaryPauseStep)", "RolloutResumed",
+		"RolloutCompleted Rollout completed update to revision 2 (" + last.Status.CurrentPodHash + "): Completed all 4 canary steps",
+	} {
+		if !strings.Contains(events, want) {
+			t.Errorf("no event %q among\n%s", want, events)
+		}
+	}
+}
+
+func TestAbortRetryAndPromoteInFull(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController()
+	ns.CreateRollout(canary(4, `{steps: [{setWeight: 50}, {pause: {}}]}`))
+	first := ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to pause", playtest.AtStep(1))
+
+	ns.PatchStatus("web", `{"status":{"abort":true}}`)
+	aborted := ns.WaitForRollout("web", "to be back on the stable version", func(ro *v1alpha1.Rollout) bool {
+		return playtest.Degraded(ro) && ro.Status.UpdatedReplicas == 0 && ro.Status.AvailableReplicas == 4
+	})
+	if want := "RolloutAborted: Rollout aborted update to revision 2"; aborted.Status.Message != want {
+		t.Errorf("message %q, want %q", aborted.Status.Message, want)
+	}
+	ns.PatchStatus("web", `{"status":{"abort":false}}`)
+	ns.WaitForRollout("web", "to pause again", playtest.AtStep(1))
+	ns.PatchStatus("web", `{"status":{"promoteFull":true}}`)
+	ns.WaitForRollout("web", "to be Healthy on the second version", func(ro *v1alpha1.Rollout) bool {
+		return playtest.Healthy(ro) && ro.Status.StableRS != first.Status.StableRS
+	})
+}
+
+func TestRollbackInMidFlightSkipsTheSteps(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController()
+	ns.CreateRollout(canary(3, `{steps: [{setWeight: 50}, {pause: {}}]}`))
+	first := ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to pause", playtest.AtStep(1))
+	ns.SetImage("web", "nginx:1")
+	back := ns.WaitForRollout("web", "to be Healthy on the first version", playtest.Healthy)
+	if back.Status.StableRS != first.Status.StableRS {
+		t.Errorf("stable is %s, want %s", back.Status.StableRS, first.Status.StableRS)
+	}
+	if got := back.Annotations[v1alpha1.RevisionAnnotation]; got != "3" {
+		t.Errorf("the version that came back has revision %s, want 3", got)
+	}
+	if sets := ns.ReplicaSets(); len(sets) != 2 {
+		t.Errorf("%d ReplicaSets, want the two versions'", len(sets))
+	}
+}
+
+func TestWhatIsNotBuiltYetIsRefusedByName(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController()
+	ns.CreateRollout(canary(1, `{steps: [{setWeight: 50}], canaryMetadata: {labels: {role: canary}}}`))
+	refused := ns.WaitForRollout("web", "to be refused", playtest.Degraded)
+	if want := "spec.strategy.canary.canaryMetadata"; !strings.Contains(refused.Status.Message, want) {
+		t.Errorf("message %q does not name %s", refused.Status.Message, want)
+	}
+	if n := len(ns.ReplicaSets()); n != 0 {
+		t.Errorf("%d ReplicaSets were made all the same", n)
+	}
+	ns.Patch("web", `{"spec":{"strategy":{"canary":{"canaryMetadata":null}}}}`)
+	ns.WaitForRollout("web", "to be Healthy once mended", playtest.Healthy)
+}
+
+func TestATemplateThatTheAPIServerRefuses(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController()
+	ns.CreateRollout(canary(2, `{}`))
+	first := ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	ns.SetImage("web", "")
+	refused := ns.WaitForRollout("web", "to say so", playtest.Degraded)
+	if !strings.Contains(refused.Status.Message, "image: Required value") {
+		t.Errorf("message %q does not say what the API server did", refused.Status.Message)
+	}
+	ns.Patch("web", `{"spec":{"replicas":3}}`)
+	ns.WaitForRollout("web", "to scale what runs", func(ro *v1alpha1.Rollout) bool { return ro.Status.AvailableReplicas == 3 })
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to be Healthy on the mended template", func(ro *v1alpha1.Rollout) bool {
+		return playtest.Healthy(ro) && ro.Status.StableRS != first.Status.StableRS
+	})
+}
+
+func TestInstancesLeaveEachOtherAlone(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController("--instance-id", "blue")
+	ns.CreateRollout(strings.Replace(canary(1, `{}`), "{name: web}", "{name: unmarked}", 1))
+	marked := strings.Replace(canary(1, `{}`), "{name: web}", `{name: marked, labels: {argo-rollouts.argoproj.io/controller-instance-id: blue}}`, 1)
+	ns.CreateRollout(strings.ReplaceAll(marked, "app: web", "app: marked"))
+	ns.WaitForRollout("marked", "to be Healthy", playtest.Healthy)
+	if ro := ns.Rollout("unmarked"); ro.Status.Phase != "" {
+		t.Errorf("the controller of instance blue touched a Rollout without the label: phase %s", ro.Status.Phase)
+	}
+}
+
+// eventsOf returns "reason message" of each event of a Rollout, a line each.
+func eventsOf(ns *playtest.Namespace, rollout string) string {
+	var events corev1.EventList
+	if err := ns.Client.List(ns.Context(), &events, client.InNamespace(ns.Name)); err != nil {
+		return err.Error()
+	}
+	var lines []string
+	for _, e := range events.Items {
+		if e.InvolvedObject.Name == rollout && e.InvolvedObject.Kind == v1alpha1.KindRollout {
+			lines = append(lines, e.Reason+" "+e.Message)
+		}
+	}
+	return strings.Join(lines, "\n")
+}

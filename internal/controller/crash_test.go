@@ -1,0 +1,71 @@
+package controller_test
+
+import (
+	"math/rand/v2"
+	"syscall"
+	"testing"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/playtest"
+)
+
+// TestKilledAtAnyMoment kills the controller again and again while it updates. Whatever it had written by then, the one that
+// comes after it must end where an undisturbed one would, and never leave the limits on the way.
+func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	const seed = 1
+	random := rand.New(rand.NewPCG(seed, seed))
+	ns := playtest.New(t)
+	ns.StartController()
+	ns.CreateRollout(canary(5, `{maxSurge: 1, maxUnavailable: 1, steps: [{setWeight: 20}, {pause: {duration: 1}}, {setWeight: 60}, {pause: {duration: 1}}]}`))
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+
+	history := ns.Record()
+	ns.SetImage("web", "nginx:2")
+	for range 8 {
+		history.WaitForEvents(1 + random.IntN(6))
+		ns.StopController(syscall.SIGKILL)
+		ns.StartController()
+	}
+	done := ns.WaitForRollout("web", "to be Healthy on the second version", func(ro *v1alpha1.Rollout) bool {
+		return playtest.Healthy(ro) && ro.Annotations[v1alpha1.RevisionAnnotation] == "2"
+	})
+	if n := len(ns.ReplicaSets()); n != 2 {
+		t.Errorf("%d ReplicaSets, want 2", n)
+	}
+	for _, p := range history.Stop() {
+		if p.Available < 5-1 {
+			t.Errorf("at resourceVersion %s %d pods were available, fewer than 5 less maxUnavailable 1: %s", p.ResourceVersion, p.Available, p)
+		}
+		if p.Desired > 5+1 {
+			t.Errorf("at resourceVersion %s %d pods were asked for, more than 5 and maxSurge 1: %s", p.ResourceVersion, p.Desired, p)
+		}
+	}
+	if done.Status.Abort || len(done.Status.PauseConditions) > 0 {
+		t.Errorf("left over in the status: abort %t, pauses %v", done.Status.Abort, done.Status.PauseConditions)
+	}
+}
+
+// TestSettledMeansNoWrites restarts the controller above a settled rollout: it must find nothing to write.
+func TestSettledMeansNoWrites(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController()
+	ns.CreateRollout(canary(2, `{steps: [{setWeight: 50}]}`))
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to be Healthy again", func(ro *v1alpha1.Rollout) bool {
+		return playtest.Healthy(ro) && ro.Annotations[v1alpha1.RevisionAnnotation] == "2"
+	})
+	ns.WaitForPodsToGo()
+	before := ns.Versions()
+
+	ns.StopController(syscall.SIGTERM)
+	ns.StartController("--rollout-threads=1")
+	ns.Marker() // the controller works on one Rollout at a time, in their order: behind the marker it has seen web
+	for name, version := range ns.Versions() {
+		if was, ok := before[name]; ok && was != version {
+			t.Errorf("%s was written: resourceVersion %s became %s", name, was, version)
+		}
+	}
+}
