@@ -116,6 +116,7 @@ func endCondition(status corev1.PodStatus, kind corev1.PodConditionType) corev1.
 		c.Reason = reasonPodCompleted
 	case corev1.PodFailed:
 		c.Reason = reasonPodFailed
+	default:
 	}
 	return c
 }

@@ -54,8 +54,11 @@ func (k *kubelet) visit(ctx context.Context, name cache.ObjectName) error {
 		return err
 	}
 	node, err := k.nodes.Get(pod.Spec.NodeName)
-	if err != nil || !isSimulated(node) {
+	if apierrors.IsNotFound(err) || err == nil && !isSimulated(node) {
 		return nil // No node of ours. Should one of that name appear, its pods are queued again.
+	}
+	if err != nil {
+		return err
 	}
 	s, r, err := k.sight(pod, node)
 	if err != nil {
