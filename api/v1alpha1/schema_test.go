@@ -1,10 +1,7 @@
 package v1alpha1_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
+
+	"github.com/sluice-delivery/sluice/internal/manifests"
 )
 
 const crdFolder = "../../config/crd"
@@ -126,109 +125,57 @@ func TestCRDsFitIntoAnAnnotation(t *testing.T) {
 
 func TestGoodManifestsAreAccepted(t *testing.T) {
 	kinds := loadKinds(t)
-	for _, object := range goodObjects(t) {
-		kind := fmt.Sprint(object["kind"])
-		t.Run(fmt.Sprintf("%s %s", kind, object["metadata"].(map[string]any)["name"]), func(t *testing.T) {
-			for _, err := range kinds[kind].admit(t.Context(), object, nil) {
+	for _, m := range must(manifests.Good())(t) {
+		t.Run(m.Name, func(t *testing.T) {
+			for _, err := range kinds[m.Kind].admit(t.Context(), m.Object, nil) {
 				t.Error(err)
 			}
 		})
 	}
 }
 
-// Each file in testdata/bad is a manifest with one mistake. The comments at its top say by which errors it must be refused:
-//
-//	# want: <path of the field>: <part of the message>
 func TestBadManifestsAreRefused(t *testing.T) {
 	kinds := loadKinds(t)
-	files, _ := filepath.Glob("testdata/bad/*.yaml")
-	if len(files) < 60 {
-		t.Errorf("found only %d bad manifests", len(files))
+	bad := must(manifests.Bad())(t)
+	if len(bad) < 60 {
+		t.Errorf("found only %d bad manifests", len(bad))
 	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
-			object := readObjects(t, file)[0]
-			errs := kinds[fmt.Sprint(object["kind"])].admit(t.Context(), object, nil)
-			wants := readWants(t, file)
-			for _, want := range wants {
+	for _, m := range bad {
+		t.Run(m.Name, func(t *testing.T) {
+			if len(m.Wants) == 0 {
+				t.Fatal("does not begin with # want: <path>: <message>")
+			}
+			errs := kinds[m.Kind].admit(t.Context(), m.Object, nil)
+			for _, want := range m.Wants {
 				if !refusedFor(errs, want) {
-					t.Errorf("want an error at %s that says %q, got:\n%v", want.path, want.message, errs.ToAggregate())
+					t.Errorf("want an error at %s that says %q, got:\n%v", want.Path, want.Message, errs.ToAggregate())
 				}
 			}
-			if len(errs) > len(wants) {
-				t.Errorf("want %d errors, got:\n%v", len(wants), errs.ToAggregate())
+			if len(errs) > len(m.Wants) {
+				t.Errorf("want %d errors, got:\n%v", len(m.Wants), errs.ToAggregate())
 			}
 		})
 	}
 }
 
-// want is an error that a bad manifest must be refused by.
-type want struct{ path, message string }
-
-func refusedFor(errs field.ErrorList, want want) bool {
+func refusedFor(errs field.ErrorList, want manifests.Want) bool {
 	for _, err := range errs {
-		if err.Field == want.path && strings.Contains(err.Error(), want.message) {
+		if err.Field == want.Path && strings.Contains(err.Error(), want.Message) {
 			return true
 		}
 	}
 	return false
 }
 
-func readWants(t *testing.T, file string) []want {
-	t.Helper()
-	var wants []want
-	lines := bufio.NewScanner(bytes.NewReader(readFile(t, file)))
-	for lines.Scan() {
-		text, ok := strings.CutPrefix(lines.Text(), "# want: ")
-		if !ok {
-			break
-		}
-		path, message, ok := strings.Cut(text, ": ")
-		if !ok {
-			t.Fatalf("%s: %q lacks a message", file, text)
-		}
-		wants = append(wants, want{path, message})
-	}
-	if len(wants) == 0 {
-		t.Fatalf("%s does not begin with # want: <path>: <message>", file)
-	}
-	return wants
-}
-
-func readObjects(t *testing.T, file string) []map[string]any {
-	t.Helper()
-	var objects []map[string]any
-	for _, document := range bytes.Split(readFile(t, file), []byte("\n---\n")) {
-		var object map[string]any
-		if err := yaml.Unmarshal(document, &object); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		if len(object) > 0 {
-			objects = append(objects, normal(object).(map[string]any))
-		}
-	}
-	return objects
-}
-
-// normal gives numbers the types that the API server's decoder does.
-func normal(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		for k, v := range value {
-			value[k] = normal(v)
+// must ends the test if a call went wrong.
+func must[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
 		}
 		return value
-	case []any:
-		for i, v := range value {
-			value[i] = normal(v)
-		}
-		return value
-	case float64:
-		if value == float64(int64(value)) {
-			return int64(value)
-		}
 	}
-	return value
 }
 
 func readFile(t *testing.T, file string) []byte {

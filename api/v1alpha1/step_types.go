@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
+// status.currentStepHash is computed from the JSON text of the steps, so the order of the fields from here on is part of the
+// wire format.
+
 // CanaryStep is one thing to do during an update. Exactly one of its fields is set.
-//
-// status.currentStepHash is computed from the JSON text of the steps, so the order of the fields here and below is part of
-// the wire format.
 //
 // +kubebuilder:validation:XValidation:rule=`[has(self.setWeight), has(self.pause), has(self.experiment), has(self.analysis), has(self.setCanaryScale), has(self.setHeaderRoute), has(self.setMirrorRoute), has(self.plugin)].filter(x, x).size() == 1`,message=`a step must have exactly one of setWeight, pause, experiment, analysis, setCanaryScale, setHeaderRoute, setMirrorRoute and plugin; begin each with its own "- "`
 type CanaryStep struct {

@@ -3,7 +3,6 @@ package v1alpha1_test
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	sigsjson "sigs.k8s.io/json"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/manifests"
 )
 
 // What the Go types read they write again, under the same names and with the same values. All that they may add is empty
@@ -24,14 +24,13 @@ func TestRoundTrip(t *testing.T) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	for _, object := range goodObjects(t) {
-		kind := fmt.Sprint(object["kind"])
-		t.Run(fmt.Sprintf("%s %s", kind, object["metadata"].(map[string]any)["name"]), func(t *testing.T) {
-			typed, err := scheme.New(v1alpha1.GroupVersion.WithKind(kind))
+	for _, m := range must(manifests.Good())(t) {
+		t.Run(m.Name, func(t *testing.T) {
+			typed, err := scheme.New(v1alpha1.GroupVersion.WithKind(m.Kind))
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, err := json.Marshal(object)
+			text, err := json.Marshal(m.Object)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +45,7 @@ func TestRoundTrip(t *testing.T) {
 			if err := utiljson.Unmarshal(text, &got); err != nil {
 				t.Fatal(err)
 			}
-			for _, difference := range compare("", object, got) {
+			for _, difference := range compare("", m.Object, got) {
 				t.Error(difference)
 			}
 		})
@@ -118,8 +117,8 @@ func isEmpty(value any) bool {
 // Every field of the schema is in one of the good manifests, so that TestRoundTrip has seen it.
 func TestEveryFieldHasAnExample(t *testing.T) {
 	shown := make(map[string]bool)
-	for _, object := range goodObjects(t) {
-		collectPaths(fmt.Sprint(object["kind"]), object, shown)
+	for _, m := range must(manifests.Good())(t) {
+		collectPaths(m.Kind, m.Object, shown)
 	}
 	for name, crd := range loadCRDs(t) {
 		for _, path := range schemaPaths(name, crd.Spec.Validation.OpenAPIV3Schema) {
@@ -186,7 +185,15 @@ func checkJSONNames(t *testing.T, of reflect.Type, seen map[reflect.Type]bool) {
 // Once set, a selector stays: its ReplicaSets carry it and cannot change theirs.
 func TestSelectorCannotBeChanged(t *testing.T) {
 	rollout := loadKinds(t)[v1alpha1.KindRollout]
-	read := func() map[string]any { return readObjects(t, "testdata/good/seed-canary.yaml")[0] }
+	read := func() map[string]any {
+		for _, m := range must(manifests.Good())(t) {
+			if m.Name == "seed-canary" {
+				return m.Object
+			}
+		}
+		t.Fatal("there is no seed-canary")
+		return nil
+	}
 	relabel := func(object map[string]any) {
 		spec := object["spec"].(map[string]any)
 		spec["selector"] = map[string]any{"matchLabels": map[string]any{"tier": "front"}}
@@ -198,23 +205,7 @@ func TestSelectorCannotBeChanged(t *testing.T) {
 	changed := read()
 	relabel(changed)
 	errs := rollout.admit(t.Context(), changed, read())
-	if !refusedFor(errs, want{"spec.selector", "selector cannot be changed once it is set"}) || len(errs) != 1 {
+	if !refusedFor(errs, manifests.Want{Path: "spec.selector", Message: "selector cannot be changed once it is set"}) || len(errs) != 1 {
 		t.Errorf("a changed selector: %v", errs.ToAggregate())
 	}
-}
-
-// goodObjects are the objects of our kinds in testdata/good and in the examples.
-func goodObjects(t *testing.T) []map[string]any {
-	t.Helper()
-	good, _ := filepath.Glob("testdata/good/*.yaml")
-	examples, _ := filepath.Glob("../../examples/*.yaml")
-	var objects []map[string]any
-	for _, file := range append(good, examples...) {
-		for _, object := range readObjects(t, file) {
-			if object["apiVersion"] == v1alpha1.GroupVersion.String() {
-				objects = append(objects, object)
-			}
-		}
-	}
-	return objects
 }
