@@ -64,8 +64,10 @@ func up(cmd *cobra.Command, opts cluster.Options) error {
 		return err
 	}
 	defer c.Stop()
-	fmt.Fprintln(cmd.OutOrStdout(), c.Kubeconfig)
-	fmt.Fprintf(cmd.ErrOrStderr(), "Kubernetes is ready after %.1f s. Use it: export KUBECONFIG=%s (log: %s; stop: Ctrl-C)\n",
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), c.Kubeconfig); err != nil {
+		return fmt.Errorf("print the kubeconfig's path: %w", err)
+	}
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "Kubernetes is ready after %.1f s. Use it: export KUBECONFIG=%s (log: %s; stop: Ctrl-C)\n",
 		time.Since(begin).Seconds(), c.Kubeconfig, c.LogFile)
 	select {
 	case <-cmd.Context().Done():

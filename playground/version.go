@@ -12,8 +12,9 @@ func versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "The version of Kubernetes in here",
 		Args:  usage(cobra.NoArgs),
-		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintf(cmd.OutOrStdout(), "Kubernetes %s\n", version.Get().GitVersion)
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "Kubernetes %s\n", version.Get().GitVersion)
+			return err
 		},
 	}
 }

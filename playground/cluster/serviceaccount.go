@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 )
 
 // ServiceAccountKubeconfig makes a kubeconfig whose user is a service account, so that a program outside of the cluster can
@@ -22,7 +21,7 @@ func ServiceAccountKubeconfig(ctx context.Context, config *rest.Config, namespac
 		return nil, fmt.Errorf("service account %s/%s: %w", namespace, name, err)
 	}
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-		ExpirationSeconds: ptr.To(int64(validity.Seconds())),
+		ExpirationSeconds: new(int64(validity.Seconds())),
 	}}
 	answer, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
 	if err != nil {

@@ -106,7 +106,6 @@ func servicesListReadyPods(t *testing.T, p *playground, namespace string) {
 		return want("ready endpoints", ready, 2)
 	})
 	eventually(t, func(ctx context.Context) error {
-		//nolint:staticcheck // Deprecated, but what scripts still read.
 		endpoints, err := p.client.CoreV1().Endpoints(namespace).Get(ctx, "web", metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -173,7 +172,7 @@ func evictionsRespectBudgets(t *testing.T, p *playground, namespace string) {
 	deploy(t, p, namespace, 2)
 	budget := &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: ptr.To(intstr.FromInt32(2)), Selector: &metav1.LabelSelector{MatchLabels: labels}},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: new(intstr.FromInt32(2)), Selector: &metav1.LabelSelector{MatchLabels: labels}},
 	}
 	if _, err := p.client.PolicyV1().PodDisruptionBudgets(namespace).Create(t.Context(), budget, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -201,7 +200,7 @@ func autoscalerKeepsItsMinimum(t *testing.T, p *playground, namespace string) {
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
-			MinReplicas:    ptr.To[int32](3),
+			MinReplicas:    new(int32(3)),
 			MaxReplicas:    5,
 		},
 	}

@@ -127,7 +127,7 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	t.Cleanup(func() { _ = listener.Close() })
 	takenPort := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 	file := filepath.Join(t.TempDir(), "file")
 	foreign := filepath.Join(t.TempDir(), "kubeconfig")
