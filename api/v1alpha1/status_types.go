@@ -360,6 +360,7 @@ type RolloutDuration struct {
 // CompletionStatus is how an update ended.
 type CompletionStatus string
 
+// The ways in which an update ends.
 const (
 	// CompletionPromoted: by all its steps.
 	CompletionPromoted CompletionStatus = "Promoted"
