@@ -39,15 +39,16 @@ func (r Rollout) updating() bool {
 // sizes are the versions that have or should have pods, and how many of them are available.
 func (r Rollout) sizes() string {
 	var sizes []string
-	for _, rs := range r.ReplicaSets() {
-		if rs.Desired == 0 && rs.Current == 0 && len(rs.Pods) == 0 {
+	for i, rs := range r.ReplicaSets() {
+		if rs.Desired == 0 && rs.Current == 0 {
 			continue
 		}
 		name := "old " + rs.Hash
-		if len(rs.Tags) > 0 {
+		switch {
+		case len(rs.Tags) > 0:
 			name = string(rs.Tags[0])
-		} else if len(r.Revisions) == 1 {
-			name = "pods"
+		case i == 0: // so new that the status does not know of it yet
+			name = "new"
 		}
 		size := fmt.Sprintf("%s %d/%d", name, rs.Available, rs.Desired)
 		if leaving := rs.Current - rs.Desired; leaving > 0 {

@@ -32,7 +32,9 @@ type Client struct {
 }
 
 // Rollouts are the Rollouts of the namespace.
-func (c Client) Rollouts() dynamic.ResourceInterface { return c.Resource(Rollouts).Namespace(c.Namespace) }
+func (c Client) Rollouts() dynamic.ResourceInterface {
+	return c.Resource(Rollouts).Namespace(c.Namespace)
+}
 
 // Rollout reads one Rollout.
 func (c Client) Rollout(ctx context.Context, name string) (*v1alpha1.Rollout, error) {

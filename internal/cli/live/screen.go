@@ -22,6 +22,8 @@ type Screen struct {
 	Size func() (columns, rows int)
 	// Colours are allowed.
 	Colours bool
+	// LinesOnly leaves the picture out that otherwise comes first into a pipe.
+	LinesOnly bool
 }
 
 // NewScreen is a terminal if out is one. Colours are used on terminals only, and not under NO_COLOR.
@@ -168,7 +170,7 @@ func (s Screen) log(ctx context.Context, sights <-chan Sight, done func(view.Rol
 			if err := s.line("no news: " + trouble); err != nil {
 				return err
 			}
-		case first:
+		case first && !s.LinesOnly:
 			last = line
 			if err := s.Print(sight.Objects); err != nil {
 				return err
