@@ -70,6 +70,23 @@ func TestASettledWorldIsNotWritten(t *testing.T) {
 	})
 }
 
+func TestAddressesComeBack(t *testing.T) {
+	inWorld(t, func(w *world) {
+		for generation := range 3 {
+			for i := range 20 {
+				w.create(newPod(unbound, named(fmt.Sprintf("web-%d-%d", generation, i))))
+			}
+			w.advance(5 * time.Second)
+			for i := range 20 {
+				name := fmt.Sprintf("web-%d-%d", generation, i)
+				w.expect(name, "Running ready: web running")
+				w.delete(name, 30)
+			}
+			w.advance(5 * time.Second)
+		}
+	})
+}
+
 func TestAPodWaitsForANode(t *testing.T) {
 	inWorld(t, func(w *world) {
 		for i := range 4 {
@@ -122,17 +139,17 @@ func TestAfterARestartPodsGoOn(t *testing.T) {
 	started := metav1.NewTime(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) // The bubble's beginning.
 	before := newPod(named("web-old"), on("node-1"), func(p *corev1.Pod) {
 		p.Status = next(sighting{pod: p, hostIP: "192.0.2.1"}, started.Add(-time.Minute), testOptions).status
-		p.Status = next(sighting{pod: p, hostIP: "192.0.2.1", podIP: "10.244.0.1"}, started.Add(-30*time.Second), testOptions).status
+		p.Status = next(sighting{pod: p, hostIP: "192.0.2.1", podIP: "10.244.0.7"}, started.Add(-30*time.Second), testOptions).status
 	})
 	inWorld(t, func(w *world) {
 		w.create(newPod(unbound, named("web-new")))
 		w.advance(5 * time.Second)
 		w.expect("web-old", "Running ready: web running")
-		if ip := w.pod("web-old").Status.PodIP; ip != "10.244.0.1" {
+		if ip := w.pod("web-old").Status.PodIP; ip != "10.244.0.7" {
 			t.Errorf("the old pod's address became %s", ip)
 		}
-		if ip := w.pod("web-new").Status.PodIP; ip != "10.244.0.2" {
-			t.Errorf("the new pod's address is %s", ip)
+		if ip := w.pod("web-new").Status.PodIP; ip == "" || ip == "10.244.0.7" {
+			t.Errorf("the new pod's address is %q", ip)
 		}
 	}, before)
 }
@@ -188,7 +205,7 @@ func inWorld(t *testing.T, play func(*world), objects ...runtime.Object) {
 		w.client.PrependReactor("create", "pods", w.bind)
 		w.client.PrependReactor("patch", "pods", w.patch)
 		w.client.PrependReactor("create", "nodes", w.taint)
-		o, err := Options{}.withDefaults()
+		o, err := Options{PodCIDR: netip.MustParsePrefix("10.244.0.0/27")}.withDefaults() // Thirty addresses.
 		if err != nil {
 			t.Fatal(err)
 		}
