@@ -18,7 +18,7 @@ import (
 
 // apply carries a plan out in its order and stops at the first write that fails.
 func (r *Rollouts) apply(ctx context.Context, seen plan.Observed, p plan.Plan) error {
-	for _, changes := range [][]plan.Change{p.Grow, p.Shrink} {
+	for _, changes := range [][]plan.Change{p.Grow, p.Route, p.Shrink} {
 		for _, change := range changes {
 			if err := r.change(ctx, seen.Rollout, change); err != nil {
 				return err
@@ -45,7 +45,9 @@ func (r *Rollouts) change(ctx context.Context, rollout *v1alpha1.Rollout, change
 	case plan.CreateReplicaSet:
 		return r.create(ctx, rollout, c.ReplicaSet)
 	case plan.UpdateReplicaSet:
-		return r.update(ctx, rollout, c)
+		return r.patch(ctx, rollout, c.From, c.To.DeepCopy(), "ReplicaSet")
+	case plan.UpdateService:
+		return r.patch(ctx, rollout, c.From, c.To.DeepCopy(), "Service")
 	case plan.DeleteReplicaSet:
 		return r.remove(ctx, rollout, c.ReplicaSet)
 	}
@@ -94,10 +96,10 @@ type refusal struct{ plan.CreateFailure }
 
 func (r *refusal) Error() string { return fmt.Sprintf("create ReplicaSet %s: %s", r.Name, r.Message) }
 
-func (r *Rollouts) update(ctx context.Context, rollout *v1alpha1.Rollout, c plan.UpdateReplicaSet) error {
-	to := c.To.DeepCopy()
-	if err := r.client.Patch(ctx, to, guarded(c.From)); err != nil {
-		return fmt.Errorf("patch ReplicaSet %s: %w", c.From.Name, err)
+// patch writes what differs between from and to, which must be a copy: the answer is written into it.
+func (r *Rollouts) patch(ctx context.Context, rollout *v1alpha1.Rollout, from, to client.Object, kind string) error {
+	if err := r.client.Patch(ctx, to, guarded(from)); err != nil {
+		return fmt.Errorf("patch %s %s: %w", kind, from.GetName(), err)
 	}
 	r.sent.wrote(client.ObjectKeyFromObject(rollout), to, r.clock.Now())
 	return nil

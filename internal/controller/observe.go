@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -53,6 +54,9 @@ func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.
 		seen.ReplicaSets = append(seen.ReplicaSets, set)
 		versions[set.UID] = set.ResourceVersion
 	}
+	if err := r.observeServices(ctx, &seen, versions); err != nil {
+		return plan.Observed{}, err
+	}
 	for uid, w := range r.sent.unseen(key, versions) {
 		if err := r.lookFor(ctx, key, uid, w, seen.Now); err != nil {
 			return plan.Observed{}, err
@@ -66,14 +70,14 @@ func (r *Rollouts) lookFor(ctx context.Context, key types.NamespacedName, uid ty
 	if now.Sub(w.at) < missingFor {
 		return errBehind
 	}
-	var live appsv1.ReplicaSet
-	err := r.live.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: w.name}, &live)
+	live := reflect.New(reflect.TypeOf(w.object).Elem()).Interface().(client.Object)
+	err := r.live.Get(ctx, client.ObjectKeyFromObject(w.object), live)
 	switch {
-	case apierrors.IsNotFound(err), err == nil && live.UID != uid:
+	case apierrors.IsNotFound(err), err == nil && live.GetUID() != uid:
 		r.sent.forgetWrite(key, uid)
 		return nil
 	case err != nil:
-		return fmt.Errorf("look for ReplicaSet %s: %w", w.name, err)
+		return fmt.Errorf("look for %s, which was written and is not seen: %w", client.ObjectKeyFromObject(w.object), err)
 	}
 	return errBehind
 }

@@ -41,7 +41,7 @@ func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 	switch {
 	case apierrors.IsNotFound(err):
 		r.sent.forget(req.NamespacedName)
-		return reconcile.Result{}, nil
+		return reconcile.Result{}, r.release(ctx, req.NamespacedName)
 	case errors.Is(err, errBehind):
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
 	case err != nil:
@@ -66,7 +66,10 @@ func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 }
 
 func (r *Rollouts) carryOut(ctx context.Context, log *slog.Logger, seen plan.Observed) (plan.Plan, error) {
-	next := plan.Next(seen)
+	next, err := r.decide(ctx, seen)
+	if err != nil {
+		return next, err
+	}
 	level := slog.LevelDebug // a pass that changes nothing has been told of before
 	if next.Writes() {
 		level = slog.LevelInfo
@@ -75,4 +78,19 @@ func (r *Rollouts) carryOut(ctx context.Context, log *slog.Logger, seen plan.Obs
 		log.Log(ctx, level, n.Text, "topic", n.Topic, "reason", n.Reason)
 	}
 	return next, r.apply(ctx, seen, next)
+}
+
+// decide asks the engine, and looks at what it asks for until it asks for nothing more.
+func (r *Rollouts) decide(ctx context.Context, seen plan.Observed) (plan.Plan, error) {
+	for {
+		next := plan.Next(seen)
+		if len(next.Needs) == 0 {
+			return next, nil
+		}
+		for _, need := range next.Needs {
+			if err := r.look(ctx, &seen, need); err != nil {
+				return plan.Plan{}, err
+			}
+		}
+	}
 }

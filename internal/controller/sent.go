@@ -18,7 +18,8 @@ type sent struct {
 }
 
 type write struct {
-	name string
+	// object is what the API server answered.
+	object client.Object
 	// version is the resourceVersion that the write led to; empty after a deletion.
 	version string
 	at      time.Time
@@ -28,12 +29,12 @@ func newSent() *sent { return &sent{writes: map[types.NamespacedName]map[types.U
 
 // wrote notes that obj is what the API server answered to a write for the Rollout.
 func (s *sent) wrote(rollout types.NamespacedName, obj client.Object, at time.Time) {
-	s.put(rollout, obj.GetUID(), write{name: obj.GetName(), version: obj.GetResourceVersion(), at: at})
+	s.put(rollout, obj.GetUID(), write{object: obj, version: obj.GetResourceVersion(), at: at})
 }
 
 // deleted notes that obj was deleted for the Rollout.
 func (s *sent) deleted(rollout types.NamespacedName, obj client.Object, at time.Time) {
-	s.put(rollout, obj.GetUID(), write{name: obj.GetName(), at: at})
+	s.put(rollout, obj.GetUID(), write{object: obj, at: at})
 }
 
 func (s *sent) put(rollout types.NamespacedName, uid types.UID, w write) {

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	runtimecontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -59,8 +60,8 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err != nil {
 		return err
 	}
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &appsv1.ReplicaSet{}, ownerIndex, indexOwner); err != nil {
-		return fmt.Errorf("index ReplicaSets by owner: %w", err)
+	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
 	}
 	events, stop, err := startEvents(mgr)
 	if err != nil {
@@ -68,16 +69,35 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	}
 	defer stop()
 
+	rollouts := NewRollouts(clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log)
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("rollout").
 		For(&v1alpha1.Rollout{}).
 		Owns(&appsv1.ReplicaSet{}).
+		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsOf)).
 		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: o.RolloutThreads}).
-		Complete(NewRollouts(clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log))
+		Complete(rollouts)
 	if err != nil {
 		return fmt.Errorf("set up the rollout controller: %w", err)
 	}
 	return mgr.Start(ctx)
+}
+
+func index(ctx context.Context, indexer client.FieldIndexer) error {
+	for _, i := range []struct {
+		object client.Object
+		name   string
+		values client.IndexerFunc
+	}{
+		{&appsv1.ReplicaSet{}, ownerIndex, indexOwner},
+		{&v1alpha1.Rollout{}, serviceIndex, indexServices},
+		{&corev1.Service{}, managerIndex, indexManager},
+	} {
+		if err := indexer.IndexField(ctx, i.object, i.name, i.values); err != nil {
+			return fmt.Errorf("index %T by %s: %w", i.object, i.name, err)
+		}
+	}
+	return nil
 }
 
 func newManager(config *rest.Config, o Options) (manager.Manager, error) {

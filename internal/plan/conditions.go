@@ -4,24 +4,44 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 // setConditions brings every condition up to date, each by a rule of its own. The events that only conditions know of are told
 // here too.
 func (p *pass) setConditions() {
-	p.mended = p.condition(v1alpha1.ConditionInvalidSpec).Status == corev1.ConditionTrue
-	p.remove(v1alpha1.ConditionInvalidSpec)
+	p.setInvalidSpec()
 	p.setPaused()
 	p.setCompleted()
 	p.setAvailable()
 	p.setHealthy()
 	p.setReplicaFailure()
 	p.setProgressing()
+}
+
+// setInvalidSpec tells of all that is wrong with the spec, or with the objects that it names.
+func (p *pass) setInvalidSpec() {
+	if len(p.problems) == 0 {
+		p.mended = p.condition(v1alpha1.ConditionInvalidSpec).Status == corev1.ConditionTrue
+		p.remove(v1alpha1.ConditionInvalidSpec)
+		return
+	}
+	texts := make([]string, len(p.problems))
+	for i, problem := range p.problems {
+		texts[i] = problem.String()
+		p.note(TopicRefuse, problem.Field, problem.Text)
+	}
+	message := `The Rollout "` + p.Rollout.Name + `" is invalid: ` + strings.Join(texts, "; ")
+	if p.condition(v1alpha1.ConditionInvalidSpec).Message != message {
+		p.warn(v1alpha1.ReasonInvalidSpec, "%s", message)
+	}
+	p.setTrue(v1alpha1.ConditionInvalidSpec, v1alpha1.ReasonInvalidSpec, message)
 }
 
 // setPaused is there from the first pause on.
@@ -78,6 +98,11 @@ func (p *pass) setHealthy() {
 // healthy is the state in which nothing is left to do: all pods are of the current version and available.
 func (p *pass) healthy() bool {
 	s, want := p.is, p.spec.Replicas
+	if b, ok := p.spec.Strategy.(spec.BlueGreen); ok { // old stacks that are kept for a while do not make it less healthy
+		return p.promoted() && s.UpdatedReplicas == want && s.AvailableReplicas == want &&
+			s.BlueGreen.ActiveSelector == s.CurrentPodHash &&
+			(b.PreviewService == "" || s.BlueGreen.PreviewSelector == s.CurrentPodHash)
+	}
 	return p.promoted() && p.at() == p.stepCount() &&
 		s.Replicas == want && s.UpdatedReplicas == want && s.AvailableReplicas == want
 }
@@ -159,6 +184,7 @@ func (p *pass) progressed() bool {
 	return is.UpdatedReplicas != was.UpdatedReplicas ||
 		is.Replicas-is.UpdatedReplicas < was.Replicas-was.UpdatedReplicas ||
 		is.ReadyReplicas > was.ReadyReplicas || is.AvailableReplicas > was.AvailableReplicas ||
+		is.BlueGreen.ActiveSelector != was.BlueGreen.ActiveSelector || is.BlueGreen.PreviewSelector != was.BlueGreen.PreviewSelector ||
 		is.StableRS != was.StableRS || is.CurrentStepHash != was.CurrentStepHash ||
 		!sameIndex(is.CurrentStepIndex, was.CurrentStepIndex)
 }

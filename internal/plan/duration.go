@@ -70,7 +70,13 @@ func (p *pass) heldByPerson() bool {
 	if p.spec.Paused {
 		return true
 	}
-	if len(p.is.PauseConditions) == 0 || p.at() == p.stepCount() {
+	if len(p.is.PauseConditions) == 0 {
+		return false
+	}
+	if b, ok := p.spec.Strategy.(spec.BlueGreen); ok {
+		return b.Gate != nil && b.Gate.Indefinite
+	}
+	if p.at() == p.stepCount() {
 		return false
 	}
 	pause, ok := p.steps()[p.at()].(spec.Pause)

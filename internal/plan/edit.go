@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -97,6 +98,9 @@ func (p *pass) collect() {
 			continue
 		}
 		p.plan.Grow = append(p.plan.Grow, change)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.serviceEdits)) {
+		p.plan.Route = append(p.plan.Route, p.serviceEdits[name])
 	}
 	p.plan.Shrink = slices.Concat(shrink, p.plan.Shrink) // scaling down before deleting what is empty
 }

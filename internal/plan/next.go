@@ -28,7 +28,11 @@ func Next(o Observed) Plan {
 	p.revise()
 	switch strategy := r.Strategy.(type) {
 	case spec.Canary:
+		p.is.BlueGreen = v1alpha1.BlueGreenStatus{}
 		p.canary(strategy)
+	case spec.BlueGreen:
+		p.is.Canary = v1alpha1.CanaryStatus{}
+		p.blueGreen(strategy)
 	}
 	p.forget()
 	p.conclude()
@@ -48,6 +52,10 @@ type pass struct {
 
 	// edits are the ReplicaSets that change, by name, so that all changes of one are one write.
 	edits map[string]*edit
+	// serviceEdits are the Services that change, by name.
+	serviceEdits map[string]UpdateService
+	// problems are what is wrong with the objects that the spec names.
+	problems []spec.Problem
 	// create is the new version's ReplicaSet while there is none.
 	create *CreateReplicaSet
 	// begun, retried, resumed and mended (an invalid spec) say what happened in this pass that conditions tell of.
@@ -66,6 +74,8 @@ func newPass(o Observed, r spec.Rollout) *pass {
 		is:          was.DeepCopy(),
 		annotations: map[string]string{},
 		edits:       map[string]*edit{},
+
+		serviceEdits: map[string]UpdateService{},
 	}
 }
 

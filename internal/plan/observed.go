@@ -115,8 +115,12 @@ func sortVersions(sets []*appsv1.ReplicaSet, r spec.Rollout, collisions *int32, 
 // findNew is the index of the ReplicaSet that has the Rollout's template: by a hash that it may have been given, or, since
 // hashes differ between versions of the software that computes them, by the template itself. -1 if there is none.
 func findNew(sorted []version, r spec.Rollout, collisions *int32) int {
-	for _, hash := range spec.PodHashes(&r.Template, collisions) {
-		if i := slices.IndexFunc(sorted, func(v version) bool { return v.hash == hash }); i >= 0 {
+	called := func(hash string) int { return slices.IndexFunc(sorted, func(v version) bool { return v.hash == hash }) }
+	if i := called(r.PodHash); i >= 0 || len(sorted) == 0 {
+		return i
+	}
+	for hash := range spec.OtherPodHashes(&r.Template, collisions) {
+		if i := called(hash); i >= 0 {
 			return i
 		}
 	}

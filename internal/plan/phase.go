@@ -26,7 +26,9 @@ func (p *pass) phase() (v1alpha1.RolloutPhase, string) {
 		return v1alpha1.RolloutPhaseProgressing, "more replicas need to be updated"
 	case s.AvailableReplicas < s.UpdatedReplicas:
 		return v1alpha1.RolloutPhaseProgressing, "updated replicas are still becoming available"
-	case s.Replicas > s.UpdatedReplicas:
+	case p.isBlueGreen() && s.BlueGreen.ActiveSelector != s.CurrentPodHash:
+		return v1alpha1.RolloutPhaseProgressing, "active service cutover pending"
+	case !p.isBlueGreen() && s.Replicas > s.UpdatedReplicas:
 		return v1alpha1.RolloutPhaseProgressing, "old replicas are pending termination"
 	case !p.promoted():
 		return v1alpha1.RolloutPhaseProgressing, "waiting for all steps to complete"

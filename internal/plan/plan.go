@@ -4,6 +4,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
@@ -16,6 +17,10 @@ type Observed struct {
 	Rollout *v1alpha1.Rollout
 	// ReplicaSets that the Rollout controls, in any order.
 	ReplicaSets []*appsv1.ReplicaSet
+	// Services of the namespace that the spec names or that are marked as this Rollout's.
+	Services []*corev1.Service
+	// ServicesLive: they were read from the API server in this very pass, not from a cache.
+	ServicesLive bool
 	// CreateFailure is why the ReplicaSet that an earlier plan of this same pass wanted could not be created, if so.
 	CreateFailure *CreateFailure
 }
@@ -34,7 +39,10 @@ type CreateFailure struct {
 type Plan struct {
 	// Grow creates ReplicaSets and scales them up. First: more pods never hurt.
 	Grow []Change
-	// Shrink scales ReplicaSets down and deletes them. Last of all writes to other objects.
+	// Route points Services at versions. After Grow, and only to pods that were observed able to carry what comes.
+	Route []Change
+	// Shrink scales ReplicaSets down and deletes them. Last of all writes to other objects, and only of what the routing that was
+	// observed before this pass does not use.
 	Shrink []Change
 	// Record is what to write into the Rollout itself, after all the above succeeded. Nil when nothing is to be written.
 	Record *Record
@@ -42,14 +50,18 @@ type Plan struct {
 	Events []Event
 	// Wake is when to look again if nothing happens first. Zero: there is nothing to wait for.
 	Wake time.Time
+	// Needs is what must be looked at before more can be decided. If there is any the plan is not to be carried out: the shell
+	// looks, adds what it saw and asks again in the same pass.
+	Needs []Need
 	// Notes are the decisions with their reasons, in words for a user, in the order in which they were taken.
 	Notes []Note
 }
 
 // Writes reports whether the plan asks for any write at all.
-func (p Plan) Writes() bool { return len(p.Grow)+len(p.Shrink) > 0 || p.Record != nil }
+func (p Plan) Writes() bool { return len(p.Grow)+len(p.Route)+len(p.Shrink) > 0 || p.Record != nil }
 
-// Change is one write to one object other than the Rollout: [CreateReplicaSet], [UpdateReplicaSet] or [DeleteReplicaSet].
+// Change is one write to one object other than the Rollout: [CreateReplicaSet], [UpdateReplicaSet], [DeleteReplicaSet] or
+// [UpdateService].
 type Change interface {
 	isChange()
 	// Why says in a few words what the change follows from.
@@ -76,7 +88,15 @@ type DeleteReplicaSet struct {
 	Reason     string
 }
 
+// UpdateService changes what a Service selects, and whose it is. Only what differs between From and To is written, and only if
+// the object still has From's resourceVersion.
+type UpdateService struct {
+	From, To *corev1.Service
+	Reason   string
+}
+
 func (CreateReplicaSet) isChange() {}
+func (UpdateService) isChange()    {}
 func (UpdateReplicaSet) isChange() {}
 func (DeleteReplicaSet) isChange() {}
 
@@ -89,11 +109,21 @@ func (c UpdateReplicaSet) Why() string { return c.Reason }
 // Why says in a few words what the change follows from.
 func (c DeleteReplicaSet) Why() string { return c.Reason }
 
+// Why says in a few words what the change follows from.
+func (c UpdateService) Why() string { return c.Reason }
+
+// Need is something that must be looked at.
+type Need string
+
+// NeedLiveServices asks for Observed.Services as the API server has them now: pods that have served are about to go.
+const NeedLiveServices Need = "live services"
+
 // Record is what a plan writes into the Rollout: first, and seldom, Object's own fields; then the status.
 type Record struct {
 	// From is the Rollout as it was observed. Both writes require its resourceVersion (the second, that of the first's result).
 	From *v1alpha1.Rollout
-	// To is the Rollout as it should be. Only metadata.annotations, spec.replicas and status ever differ from From.
+	// To is the Rollout as it should be. Only metadata.annotations, spec.replicas and status ever differ from From, with which it
+	// shares the rest.
 	To *v1alpha1.Rollout
 }
 
@@ -110,6 +140,7 @@ type Topic string
 // The topics of notes.
 const (
 	TopicGrow   Topic = "grow"   // pods are added
+	TopicRoute  Topic = "route"  // traffic is sent elsewhere
 	TopicShrink Topic = "shrink" // pods or old ReplicaSets are taken away
 	TopicWait   Topic = "wait"   // something must come first
 	TopicStep   Topic = "step"   // a step of the canary ended or began

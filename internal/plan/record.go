@@ -3,7 +3,6 @@ package plan
 import (
 	"maps"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,17 +25,9 @@ func (p *pass) conclude() {
 
 // refuse records that the spec cannot be carried out, and leaves everything else as it is.
 func (p *pass) refuse(problems []spec.Problem) {
-	texts := make([]string, len(problems))
-	for i, problem := range problems {
-		texts[i] = problem.String()
-		p.note(TopicRefuse, problem.Field, problem.Text)
-	}
-	message := `The Rollout "` + p.Rollout.Name + `" is invalid: ` + strings.Join(texts, "; ")
-	if p.condition(v1alpha1.ConditionInvalidSpec).Message != message {
-		p.warn(v1alpha1.ReasonInvalidSpec, "%s", message)
-	}
+	p.problems = problems
 	p.is.ObservedGeneration = strconv.FormatInt(p.Rollout.Generation, 10)
-	p.setTrue(v1alpha1.ConditionInvalidSpec, v1alpha1.ReasonInvalidSpec, message)
+	p.setInvalidSpec()
 	p.is.Phase, p.is.Message = p.phase()
 	p.record()
 }
@@ -55,6 +46,25 @@ func (p *pass) count() {
 	}
 	s.HPAReplicas = s.Replicas
 	s.Selector = metav1.FormatLabelSelector(p.spec.Selector)
+	if p.isBlueGreen() {
+		p.countActive()
+	}
+}
+
+// countActive lets a blue-green rollout speak of what serves: an autoscaler must not mistake the preview's idle pods for capacity.
+func (p *pass) countActive() {
+	s := p.is
+	s.ReadyReplicas, s.AvailableReplicas = 0, 0
+	if active := p.find(s.BlueGreen.ActiveSelector); active != nil {
+		s.ReadyReplicas, s.AvailableReplicas = active.Status.ReadyReplicas, active.Status.AvailableReplicas
+		s.HPAReplicas = active.Status.Replicas
+		s.Selector = metav1.FormatLabelSelector(active.Spec.Selector)
+	}
+}
+
+func (p *pass) isBlueGreen() bool {
+	_, ok := p.spec.Strategy.(spec.BlueGreen)
+	return ok
 }
 
 // dropStaleResume forgets a resume that no pause step was waiting for.
@@ -66,17 +76,18 @@ func (p *pass) dropStaleResume() {
 
 // record puts the next state of the Rollout into the plan if it differs from what was observed.
 func (p *pass) record() {
-	to := p.Rollout.DeepCopy()
+	to := *p.Rollout
 	to.Status = *p.is
-	if len(p.annotations) > 0 && to.Annotations == nil {
+	to.Annotations = maps.Clone(p.Rollout.Annotations)
+	if to.Annotations == nil {
 		to.Annotations = map[string]string{}
 	}
 	maps.Copy(to.Annotations, p.annotations)
 	if p.spec.ReplicasUnset {
 		to.Spec.Replicas = &p.spec.Replicas
 	}
-	if !equality.Semantic.DeepEqual(p.Rollout, to) {
-		p.plan.Record = &Record{From: p.Rollout, To: to}
+	if p.spec.ReplicasUnset || !maps.Equal(p.Rollout.Annotations, to.Annotations) || !equality.Semantic.DeepEqual(p.was, p.is) {
+		p.plan.Record = &Record{From: p.Rollout, To: &to}
 	}
 }
 

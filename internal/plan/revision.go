@@ -39,6 +39,8 @@ func (p *pass) begin(hash string) {
 	s.RestartedAt = p.Rollout.Spec.RestartAt.DeepCopy()
 	s.Canary.CurrentStepAnalysisRunStatus, s.Canary.CurrentBackgroundAnalysisRunStatus = nil, nil
 	s.Canary.CurrentExperiment, s.Canary.StepPluginStatuses = "", nil
+	// Within the delay the version has all its pods still: going back to it needs no gate (A11, fast rollback).
+	s.BlueGreen.ScaleUpPreviewCheckPoint = p.new != nil && p.new.delaying(p.Now)
 	p.goTo(0)
 	if p.promoted() {
 		p.goTo(p.stepCount())
@@ -71,6 +73,7 @@ func (p *pass) obey() {
 		p.note(TopicUpdate, "aborted: back to the stable version", "status.abort is set")
 	case !s.Abort && s.AbortedAt != nil:
 		s.AbortedAt = nil
+		s.BlueGreen.ScaleUpPreviewCheckPoint = false
 		p.retried = true
 		p.goTo(0)
 		if s.PromoteFull {
@@ -116,7 +119,9 @@ func (p *pass) refresh(revision int64) {
 	if have.revision != revision && have.revision > 0 {
 		want[v1alpha1.RevisionHistoryAnnotation] = appendRevision(have.Annotations[v1alpha1.RevisionHistoryAnnotation], have.revision)
 	}
-	delete(want, v1alpha1.ScaleDownDeadlineAnnotation)
+	if !p.is.Abort { // which gives the new version a deadline of its own
+		delete(want, v1alpha1.ScaleDownDeadlineAnnotation)
+	}
 	if !maps.Equal(have.Annotations, want) {
 		p.edit(have).Annotations = want
 	}

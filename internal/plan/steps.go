@@ -58,15 +58,15 @@ func (p *pass) complete(c spec.Canary, step spec.Step) (bool, string) {
 	case spec.SetWeight:
 		return p.reached(c)
 	case spec.Pause:
-		return p.paused(s)
+		return p.hold(v1alpha1.PauseReasonCanaryPauseStep, s)
 	}
 	panic(fmt.Sprintf("step of unknown kind %T", step)) // the sum is closed; the linter checks that this switch is
 }
 
-// paused holds a pause step. The controller pauses by writing a condition and remembering that it did; a person resumes by
+// hold holds the rollout for a pause. The controller pauses by writing a condition and remembering that it did; a person resumes by
 // taking the condition away.
-func (p *pass) paused(s spec.Pause) (done bool, missing string) {
-	since := p.pausedSince(v1alpha1.PauseReasonCanaryPauseStep)
+func (p *pass) hold(reason v1alpha1.PauseReason, s spec.Pause) (done bool, missing string) {
+	since := p.pausedSince(reason)
 	switch {
 	case since.IsZero() && p.is.ControllerPause:
 		p.is.ControllerPause = false
@@ -74,7 +74,7 @@ func (p *pass) paused(s spec.Pause) (done bool, missing string) {
 	case since.IsZero():
 		start := p.nowOrLater()
 		p.is.PauseConditions = append(p.is.PauseConditions, v1alpha1.PauseCondition{
-			Reason: v1alpha1.PauseReasonCanaryPauseStep, StartTime: start,
+			Reason: reason, StartTime: start,
 		})
 		p.is.ControllerPause = true
 		since = start.Time
@@ -89,7 +89,7 @@ func (p *pass) paused(s spec.Pause) (done bool, missing string) {
 	}
 	p.is.ControllerPause = false
 	p.is.PauseConditions = slices.DeleteFunc(p.is.PauseConditions, func(c v1alpha1.PauseCondition) bool {
-		return c.Reason == v1alpha1.PauseReasonCanaryPauseStep
+		return c.Reason == reason
 	})
 	return true, ""
 }

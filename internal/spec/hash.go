@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,13 +23,12 @@ func PodHash(template *corev1.PodTemplateSpec, collisions *int32) string {
 	return encode(mustJSON(template), collisions)
 }
 
-// PodHashes are all the names under which a ReplicaSet of this template may be known: [PodHash] first, then what older versions
-// of upstream, and the Deployment controller, would have called it.
-func PodHashes(template *corev1.PodTemplateSpec, collisions *int32) []string {
-	return []string{
-		PodHash(template, collisions),
-		encode(withCreationTimestamp(template), collisions),
-		encode([]byte(dump.ForHash(*template)), collisions),
+// OtherPodHashes are the other names under which a ReplicaSet of this template may be known, besides [PodHash]: what older
+// versions of upstream, and the Deployment controller, would have called it.
+func OtherPodHashes(template *corev1.PodTemplateSpec, collisions *int32) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		_ = yield(encode(withCreationTimestamp(template), collisions)) &&
+			yield(encode([]byte(dump.ForHash(*template)), collisions))
 	}
 }
 

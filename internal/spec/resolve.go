@@ -45,7 +45,7 @@ func Resolve(ro *v1alpha1.Rollout) (Rollout, []Problem) {
 		r.Strategy = p.canary(strategy.Canary, r.Replicas)
 		r.StepHash = StepHash(strategy.Canary.Steps)
 	case strategy.BlueGreen != nil:
-		p.notYet("spec.strategy.blueGreen")
+		r.Strategy = p.blueGreen(strategy.BlueGreen, r.Replicas, r.RevisionHistoryLimit)
 	default:
 		p.add("spec.strategy", "Rollout has missing field '.spec.strategy.canary or .spec.strategy.blueGreen': add one of them")
 	}

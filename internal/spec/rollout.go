@@ -29,7 +29,7 @@ type Rollout struct {
 	Strategy Strategy
 }
 
-// Strategy is how a new version replaces the old one: [Canary].
+// Strategy is how a new version replaces the old one: [Canary] or [BlueGreen].
 type Strategy interface{ isStrategy() }
 
 // Canary moves to the new version in steps.

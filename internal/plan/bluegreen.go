@@ -1,0 +1,227 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// blueGreen brings up a full stack of the new version beside the old one, and switches the active Service between them.
+//
+// Three versions may play a part: the new one, the stable one that everything can go back to, and, between the switch and the
+// promotion or when one update overtakes another, a third that the active Service selects.
+func (p *pass) blueGreen(b spec.BlueGreen) {
+	if p.is.StableRS == "" {
+		p.promote("Initial deploy")
+	}
+	p.checkServices(
+		serviceRef{"spec.strategy.blueGreen.activeService", b.ActiveService},
+		serviceRef{"spec.strategy.blueGreen.previewService", b.PreviewService},
+	)
+	if p.spec.Paused && !p.is.Abort {
+		p.note(TopicWait, "nothing is scaled or switched", "spec.paused is set")
+		if p.create != nil {
+			p.scaleNew(0, "spec.paused is set")
+		}
+		p.seeSelectors(b)
+		return
+	}
+	p.overtake(b)
+	p.sizeStacks(b)
+	if len(p.problems) == 0 {
+		if b.PreviewService != "" {
+			p.point(b.PreviewService, p.is.CurrentPodHash, "the preview is always the newest version")
+		}
+		p.cutOver(b)
+		p.retireStacks(b)
+		p.releaseServices(b.ActiveService, b.PreviewService)
+	}
+	p.seeSelectors(b)
+}
+
+// overtake gives up at once, without the delay, what the last update brought up and never switched to: nobody can go back to
+// a version that never served.
+func (p *pass) overtake(b spec.BlueGreen) {
+	last := p.find(p.was.CurrentPodHash)
+	if !p.begun || last == nil || last == p.new || last == p.stable || last.hash == p.observedSelects(b.ActiveService) {
+		return
+	}
+	setKey(&p.edit(last).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, p.now().UTC().Format(time.RFC3339))
+}
+
+// seeSelectors records what the Services select.
+func (p *pass) seeSelectors(b spec.BlueGreen) {
+	p.is.BlueGreen.ActiveSelector = p.selects(b.ActiveService)
+	p.is.BlueGreen.PreviewSelector = ""
+	if b.PreviewService != "" {
+		p.is.BlueGreen.PreviewSelector = p.selects(b.PreviewService)
+	}
+}
+
+// sizeStacks gives each version that serves, or is about to, its pods.
+func (p *pass) sizeStacks(b spec.BlueGreen) {
+	full := p.spec.Replicas
+	if p.create != nil { // without pods, so that the preview Service selects them from the first one on
+		p.scaleNew(0, "a new version")
+	} else if !p.is.Abort {
+		size, why := p.previewSize(b)
+		p.resize(p.new, size, why, b)
+	}
+	if stable := p.stableBeside(); stable != nil {
+		p.keep(stable)
+		p.resize(stable, full, "the stable version keeps all its pods", b)
+	}
+	if third := p.third(b); third != nil {
+		p.keep(third)
+		p.resize(third, full, "the active service sends to it", b)
+	}
+}
+
+// resize changes a version's pods. To fewer than a full stack only if the active Service does not send to it.
+func (p *pass) resize(v *version, to int32, why string, b spec.BlueGreen) {
+	if to < v.desired() && to < p.spec.Replicas && !p.unreferenced(v.hash, []string{b.ActiveService}) {
+		return
+	}
+	p.scale(v, to, why)
+}
+
+// third is the version that the active Service selects where that is neither the new nor the stable one.
+func (p *pass) third(b spec.BlueGreen) *version {
+	active := p.observedSelects(b.ActiveService)
+	for i := range p.others {
+		if active != "" && p.others[i].hash == active {
+			return &p.others[i]
+		}
+	}
+	return nil
+}
+
+// previewSize is how many pods the new version should have: the preview's until nothing but its size keeps it from serving.
+func (p *pass) previewSize(b spec.BlueGreen) (int32, string) {
+	active := p.observedSelects(b.ActiveService)
+	switch {
+	case !b.PreviewLimited, p.promoted(), p.is.PromoteFull, p.is.BlueGreen.ScaleUpPreviewCheckPoint,
+		active == "", active == p.is.CurrentPodHash:
+		return p.spec.Replicas, "a full stack of the new version"
+	}
+	return b.PreviewReplicas, "previewReplicaCount"
+}
+
+// cutOver moves the active Service to the version that should serve, once that can, and promotes the new version behind it.
+func (p *pass) cutOver(b spec.BlueGreen) {
+	switch {
+	case p.promoted():
+		p.activate(b, p.new, "it is the stable version")
+	case p.is.Abort:
+		p.activate(b, p.stable, "the update was aborted")
+	default:
+		passed, missing := p.gates(b)
+		if !passed {
+			p.note(TopicWait, "the switch of the active service", missing)
+			return
+		}
+		if p.activate(b, p.new, "the new version is ready") {
+			p.promote(p.howPromoted())
+		}
+	}
+}
+
+func (p *pass) howPromoted() string {
+	if p.is.PromoteFull {
+		return "Full promotion requested"
+	}
+	return "Completed blue-green update"
+}
+
+// activate points the active Service at a version, in one write, and reports whether it does by now. A version that takes over
+// has all its pods available; only where the one that serves now has lost pods itself, as many as that still has are enough.
+func (p *pass) activate(b spec.BlueGreen, v *version, reason string) bool {
+	active := p.selects(b.ActiveService)
+	if v == nil {
+		p.note(TopicWait, "the switch of the active service", "the ReplicaSet is not there yet")
+		return false
+	}
+	if active == v.hash {
+		p.point(b.ActiveService, v.hash, reason)
+		return true
+	}
+	needed := p.spec.Replicas
+	if leaving := p.find(active); leaving != nil && (p.is.Abort || p.promoted()) {
+		needed = min(needed, max(1, leaving.fleet().available))
+	}
+	if have := v.fleet(); have.serving() < needed || v.stale() {
+		p.note(TopicWait, "the switch of the active service to "+v.hash, fmt.Sprintf("%d of %d pods available", have.serving(), needed))
+		return false
+	}
+	p.point(b.ActiveService, v.hash, reason)
+	return true
+}
+
+// stale reports whether the ReplicaSet controller has not acted upon the ReplicaSet's newest size yet, so that its counts are
+// those of another.
+func (v *version) stale() bool { return v.Status.ObservedGeneration < v.Generation }
+
+func (p *pass) find(hash string) *version {
+	for _, v := range p.all() {
+		if hash != "" && v.hash == hash {
+			return v
+		}
+	}
+	return nil
+}
+
+// gates reports whether everything that was to come before the switch has come, or else what is missing. Once it has, the
+// status says so in scaleUpPreviewCheckPoint, and pods that fail after that only delay the switch.
+func (p *pass) gates(b spec.BlueGreen) (passed bool, missing string) {
+	checkPoint := &p.is.BlueGreen.ScaleUpPreviewCheckPoint
+	if p.is.PromoteFull || *checkPoint || p.observedSelects(b.ActiveService) == p.is.CurrentPodHash {
+		return true, ""
+	}
+	// A pause that has begun goes on, and is ended by a person, whatever becomes of the pods meanwhile.
+	held := p.is.ControllerPause || !p.pausedSince(v1alpha1.PauseReasonBlueGreenPause).IsZero()
+	if ready, missing := p.previewReady(b); !ready && !held {
+		return false, missing
+	}
+	if b.Gate != nil {
+		if done, missing := p.hold(v1alpha1.PauseReasonBlueGreenPause, *b.Gate); !done {
+			return false, missing
+		}
+	}
+	*checkPoint = b.Gate != nil || b.PreviewLimited
+	return true, ""
+}
+
+// previewReady reports whether the new version has all the pods that its preview is to have, or else how many.
+func (p *pass) previewReady(b spec.BlueGreen) (bool, string) {
+	size, _ := p.previewSize(b)
+	have := p.new.fleet()
+	if p.new == nil || p.new.stale() || have.desired != size || have.serving() < size {
+		return false, fmt.Sprintf("%d of %d pods of the new version available", have.serving(), size)
+	}
+	return true, ""
+}
+
+// retireStacks takes away the pods of versions that nothing sends to any more, after their delays.
+func (p *pass) retireStacks(b spec.BlueGreen) {
+	if p.is.Abort && b.AbortScaleDown && p.new != nil {
+		p.retire(p.new, b.AbortScaleDownDelay, retirement{
+			size: p.new.desired(), reason: "the update was aborted", services: []string{b.ActiveService},
+		})
+	}
+	delayed := 0
+	for i := range p.others { // newest first
+		v := &p.others[i]
+		if v.desired() == 0 {
+			continue
+		}
+		delay := b.ScaleDownDelay
+		if delayed++; delayed > b.ScaleDownDelayRevisionLimit {
+			delay = 0
+		}
+		p.retire(v, delay, retirement{
+			size: p.spec.Replicas, reason: "an old version", services: []string{b.ActiveService, b.PreviewService},
+		})
+	}
+}

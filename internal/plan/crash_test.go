@@ -1,0 +1,122 @@
+package plan_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-delivery/sluice/internal/sim"
+)
+
+// TestCrashAnywhere plays every transcript again and again, with the controller stopping after the first write, the second, and
+// so on. Wherever it stopped, everything ends as it would have.
+func TestCrashAnywhere(t *testing.T) {
+	disturb(t, (*sim.Script).Writes, (*sim.Script).CrashAtWrite)
+}
+
+// TestStaleAnywhere does the same with a pass that sees the Rollout, or the ReplicaSets, as they were some changes ago.
+func TestStaleAnywhere(t *testing.T) {
+	for name, view := range map[string]sim.View{
+		"the Rollout before the last change":      {Rollout: 1},
+		"the Rollout before three changes":        {Rollout: 3},
+		"the ReplicaSets before the last change":  {ReplicaSets: 1},
+		"the ReplicaSets before three changes":    {ReplicaSets: 3},
+		"everything as it was a few changes back": {Rollout: 2, ReplicaSets: 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disturb(t, (*sim.Script).Passes, func(s *sim.Script, n int) { s.StaleAtPass(n, view) })
+		})
+	}
+}
+
+// disturb plays every story once undisturbed, and once for each moment that there was in it, disturbed then.
+func disturb(t *testing.T, moments func(*sim.Script) int, arrange func(script *sim.Script, moment int)) {
+	t.Helper()
+	for _, story := range stories(t) {
+		undisturbed := sim.NewScript()
+		want := tell(t, undisturbed, story.lines)
+		for moment := range min(moments(undisturbed), 60) {
+			script := sim.NewScript()
+			arrange(script, moment)
+			got := tell(t, script, story.lines)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, disturbed at %d (-undisturbed +disturbed)\n%s\n%s", story.name, moment, strings.Join(story.lines, "\n"), diff)
+				break
+			}
+		}
+	}
+}
+
+// tell plays a story and returns the status after each line.
+func tell(t *testing.T, script *sim.Script, lines []string) string {
+	t.Helper()
+	var out strings.Builder
+	for _, line := range lines {
+		if _, err := script.Run(line); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if script.World.Rollout() == nil {
+			continue
+		}
+		status, err := script.Run("status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString(line + "\n" + sameAfterCrash(status) + "\n")
+	}
+	return out.String()
+}
+
+var (
+	goingOn = regexp.MustCompile(`(Progressing) .*(NewReplicaSetCreated|FoundNewReplicaSet|ReplicaSetUpdated|ReplicaSetNotAvailable|RolloutRetry|RolloutResumed) .*`)
+	since   = regexp.MustCompile(` at \w+:`)
+)
+
+// sameAfterCrash leaves out what a crash may change: which of several things that happen at once the condition Progressing tells
+// of, and when conditions were last written.
+func sameAfterCrash(status string) string {
+	return since.ReplaceAllString(goingOn.ReplaceAllString(status, "$1"), "")
+}
+
+type story struct {
+	name  string
+	lines []string
+}
+
+// stories are the transcripts' inputs, each from its rollout on.
+func stories(t *testing.T) []story {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []story
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		output := false
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimSpace(line)
+			switch {
+			case line == "----":
+				output = true
+			case line == "":
+				output = false
+			case output, strings.HasPrefix(line, "#"), strings.HasPrefix(line, "events"), line == "status",
+				strings.HasPrefix(line, "crash"), strings.HasPrefix(line, "stale"):
+			case strings.HasPrefix(line, "rollout "):
+				all = append(all, story{name: filepath.Base(path), lines: []string{line}})
+			default:
+				last := &all[len(all)-1]
+				last.lines = append(last.lines, line)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// serviceRef is a Service that the spec names, and where.
+type serviceRef struct{ field, name string }
+
+// service returns a Service as it will be after this pass, nil if there is none of that name.
+func (p *pass) service(name string) *corev1.Service {
+	if e, ok := p.serviceEdits[name]; ok {
+		return e.To
+	}
+	i := slices.IndexFunc(p.Services, func(s *corev1.Service) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return p.Services[i]
+}
+
+// selects is the hash of the version that the Service sends to; empty if it does not tell versions apart, or is not there.
+func (p *pass) selects(name string) string {
+	if s := p.service(name); s != nil {
+		return s.Spec.Selector[v1alpha1.PodTemplateHashLabel]
+	}
+	return ""
+}
+
+// checkServices finds what is wrong with the Services that the spec names. They are other people's objects, and may be mended
+// at any time: until then nothing is routed, and what runs goes on.
+func (p *pass) checkServices(refs ...serviceRef) {
+	for _, ref := range refs {
+		if ref.name == "" {
+			continue
+		}
+		if text := p.serviceProblem(ref.name); text != "" {
+			p.problems = append(p.problems, spec.Problem{Field: ref.field, Text: text})
+		}
+	}
+}
+
+func (p *pass) serviceProblem(name string) string {
+	s := p.service(name)
+	if s == nil {
+		return fmt.Sprintf("service %q not found: create it, or name one that exists", name)
+	}
+	if owner := s.Annotations[v1alpha1.ManagedByAnnotation]; owner != "" && owner != p.Rollout.Name {
+		return fmt.Sprintf("Service %q is managed by another Rollout, %q: give each Rollout a Service of its own", name, owner)
+	}
+	wants := labels.Set{}
+	for key, value := range s.Spec.Selector {
+		if key != v1alpha1.PodTemplateHashLabel {
+			wants[key] = value
+		}
+	}
+	if !wants.AsSelector().Matches(labels.Set(p.spec.Template.Labels)) {
+		return fmt.Sprintf("Service %q has unmatch label in its selector, %q: the template's labels are %q", name, wants, labels.Set(p.spec.Template.Labels))
+	}
+	return ""
+}
+
+// point makes a Service select one version, and marks it as this Rollout's.
+func (p *pass) point(name, hash, reason string) {
+	from := p.selects(name)
+	owned := p.service(name).Annotations[v1alpha1.ManagedByAnnotation] == p.Rollout.Name
+	if from == hash && owned {
+		return
+	}
+	s := p.editService(name, reason)
+	setKey(&s.Spec.Selector, v1alpha1.PodTemplateHashLabel, hash)
+	setKey(&s.Annotations, v1alpha1.ManagedByAnnotation, p.Rollout.Name)
+	if from != hash {
+		p.event(v1alpha1.EventSwitchService, "Switched selector for service '%s' from '%s' to '%s'", name, from, hash)
+		p.note(TopicRoute, fmt.Sprintf("point service %s to %s", name, hash), reason)
+	}
+}
+
+// releaseServices gives Services back that this Rollout marked as its own and does not name any more.
+func (p *pass) releaseServices(named ...string) {
+	for _, s := range p.Services {
+		if s.Annotations[v1alpha1.ManagedByAnnotation] != p.Rollout.Name || slices.Contains(named, s.Name) {
+			continue
+		}
+		freed := p.editService(s.Name, "the Rollout does not name it any more")
+		delete(freed.Spec.Selector, v1alpha1.PodTemplateHashLabel)
+		delete(freed.Annotations, v1alpha1.ManagedByAnnotation)
+		p.note(TopicRoute, "release service "+s.Name, "the Rollout does not name it any more")
+	}
+}
+
+func (p *pass) editService(name, reason string) *corev1.Service {
+	if e, ok := p.serviceEdits[name]; ok {
+		return e.To
+	}
+	from := p.service(name)
+	e := UpdateService{From: from, To: from.DeepCopy(), Reason: reason}
+	p.serviceEdits[name] = e
+	return e.To
+}
+
+// unreferenced reports whether none of the Services sends anything to the version any more. Pods that have served are gone for
+// good once they are gone, so this is asked of the API server itself and not of a cache, which may show last minute's Service.
+func (p *pass) unreferenced(hash string, services []string) bool {
+	if p.referenced(hash, services) {
+		return false
+	}
+	if !p.ServicesLive {
+		p.need(NeedLiveServices)
+		return false
+	}
+	return true
+}
+
+// referenced reports whether one of the Services sent to the version before this pass, or will after it, as far as is known.
+func (p *pass) referenced(hash string, services []string) bool {
+	return slices.ContainsFunc(services, func(name string) bool {
+		return p.selects(name) == hash || p.observedSelects(name) == hash
+	})
+}
+
+// observedSelects is what the Service selected before this pass: only what it has stopped sending to may lose pods.
+func (p *pass) observedSelects(name string) string {
+	for _, s := range p.Services {
+		if s.Name == name {
+			return s.Spec.Selector[v1alpha1.PodTemplateHashLabel]
+		}
+	}
+	return ""
+}
+
+func (p *pass) need(n Need) {
+	if !slices.Contains(p.plan.Needs, n) {
+		p.plan.Needs = append(p.plan.Needs, n)
+	}
+}
+
+func setKey(m *map[string]string, key, value string) {
+	if *m == nil {
+		*m = map[string]string{}
+	}
+	(*m)[key] = value
+}
