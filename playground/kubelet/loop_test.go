@@ -73,11 +73,11 @@ func TestASettledWorldIsNotWritten(t *testing.T) {
 func TestAddressesComeBack(t *testing.T) {
 	inWorld(t, func(w *world) {
 		for generation := range 3 {
-			for i := range 20 {
+			for i := range 12 {
 				w.create(newPod(unbound, named(fmt.Sprintf("web-%d-%d", generation, i))))
 			}
 			w.advance(5 * time.Second)
-			for i := range 20 {
+			for i := range 12 {
 				name := fmt.Sprintf("web-%d-%d", generation, i)
 				w.expect(name, "Running ready: web running")
 				w.delete(name, 30)

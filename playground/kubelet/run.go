@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -64,12 +63,21 @@ func run(ctx context.Context, client kubernetes.Interface, o Options) {
 	<-ctx.Done()
 }
 
-// withoutManagedFields drops from the caches what takes half their room and is of no use here.
+// withoutManagedFields drops from the caches what takes half their room and is of no use here. It changes a copy, since the
+// object may be somebody else's too: that of a clientset in memory is.
 func withoutManagedFields(object any) (any, error) {
-	if o, err := meta.Accessor(object); err == nil {
-		o.SetManagedFields(nil)
+	switch o := object.(type) {
+	case *corev1.Pod:
+		copied := *o
+		copied.ManagedFields = nil
+		return &copied, nil
+	case *corev1.Node:
+		copied := *o
+		copied.ManagedFields = nil
+		return &copied, nil
+	default:
+		return object, nil
 	}
-	return object, nil
 }
 
 // handle calls f for each event of an informer and returns what tells that the first list was handled.
