@@ -6,7 +6,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
@@ -18,21 +17,31 @@ type View struct {
 	Rollout, ReplicaSets int
 }
 
-// Observe is the world as the controller sees it. A view never goes back behind the controller's own last write of a kind: the
-// shell waits until its caches show it, and reads consistently when it starts.
+// Observe is the world as the controller sees it. A view never goes back behind what was seen before, as no watch does, nor behind
+// the controller's own last write of a kind: the shell waits until its caches show it, and reads consistently when it starts.
 func (w *World) Observe(v View) plan.Observed {
-	o := plan.Observed{Now: w.now}
-	if n := len(w.past.rollouts); n > 0 && w.rollout != nil {
-		o.Rollout = w.past.rollouts[n-1-clamp(v.Rollout, w.past.ownRollout, n)]
-	}
-	if n := len(w.past.sets); n > 0 {
-		o.ReplicaSets = w.past.sets[n-1-clamp(v.ReplicaSets, w.past.ownSets, n)]
-	}
+	o, _ := w.observe(v)
 	return o
 }
 
-// clamp limits how many versions back a view may be, with own versions since the last write of one's own and n in all.
-func clamp(back, own, n int) int { return min(back, own, n-1, remembered-1) }
+// observe also returns how many of the losses the view does not tell of yet.
+func (w *World) observe(v View) (o plan.Observed, unseen int) {
+	o.Now = w.now
+	if n := len(w.past.rollouts); n > 0 && w.rollout != nil {
+		back := clamp(v.Rollout, w.past.unseenRollouts, n)
+		o.Rollout, w.past.unseenRollouts = w.past.rollouts[n-1-back], back
+	}
+	if n := len(w.past.sets); n > 0 {
+		back := clamp(v.ReplicaSets, w.past.unseenSets, n)
+		seen := w.past.sets[n-1-back]
+		w.past.unseenSets = back
+		o.ReplicaSets, unseen = seen.sets, w.Losses-seen.reported
+	}
+	return o, unseen
+}
+
+// clamp limits how many versions back a view may be, with so many unseen and n in all.
+func clamp(back, unseen, n int) int { return min(back, unseen, n-1, remembered-1) }
 
 // Outcome is what came of a plan.
 type Outcome struct {
@@ -114,7 +123,7 @@ func (a *application) create(rs *appsv1.ReplicaSet) {
 		a.Conflict = true
 	default:
 		a.createSet(rs)
-		a.past.ownSets = 0
+		a.past.unseenSets = 0
 	}
 }
 
@@ -139,7 +148,7 @@ func (a *application) update(from, to *appsv1.ReplicaSet) {
 	next := *have.ReplicaSet
 	next.Labels, next.Annotations, next.Spec = to.Labels, to.Annotations, to.Spec
 	a.putSet(have, &next)
-	a.past.ownSets = 0
+	a.past.unseenSets = 0
 }
 
 func (a *application) delete(rs *appsv1.ReplicaSet) {
@@ -156,42 +165,40 @@ func (a *application) delete(rs *appsv1.ReplicaSet) {
 		return
 	}
 	a.deleteSet(rs.Name)
-	a.past.ownSets = 0
+	a.past.unseenSets = 0
 }
 
 // record writes what differs: first the object's own fields, then the status.
 func (a *application) record(r *plan.Record) {
 	base := r.From
-	if !maps.Equal(r.From.Annotations, r.To.Annotations) || !equality.Semantic.DeepEqual(r.From.Spec, r.To.Spec) {
-		if base = a.write(base, func(ro *v1alpha1.Rollout) { ro.Annotations, ro.Spec = r.To.Annotations, r.To.Spec }); base == nil {
-			return
-		}
-	} else if equality.Semantic.DeepEqual(r.From.Status, r.To.Status) {
-		a.Idle = "record that changes nothing"
+	object := !maps.Equal(r.From.Annotations, r.To.Annotations) || !equality.Semantic.DeepEqual(r.From.Spec.Replicas, r.To.Spec.Replicas)
+	status := !equality.Semantic.DeepEqual(r.From.Status, r.To.Status)
+	if object && a.mayWrite(base) {
+		next := *a.rollout
+		next.Annotations, next.Spec = r.To.Annotations, r.To.Spec
+		base = a.put(&next)
+		a.past.unseenRollouts = 0
 	}
-	if !equality.Semantic.DeepEqual(r.From.Status, r.To.Status) {
-		a.write(base, func(ro *v1alpha1.Rollout) { ro.Status = r.To.Status })
+	if status && a.mayWrite(base) {
+		next := *a.rollout
+		next.Status = r.To.Status
+		a.putStatus(&next)
+		a.past.unseenRollouts = 0
+	}
+	if !object && !status {
+		a.Idle = "record that changes nothing"
 	}
 }
 
-// write changes the Rollout if it is still the given one, and returns what it became.
-func (a *application) write(base *v1alpha1.Rollout, change func(*v1alpha1.Rollout)) *v1alpha1.Rollout {
+// mayWrite reports whether the Rollout may be written, which it may if it is still the given one.
+func (a *application) mayWrite(base *v1alpha1.Rollout) bool {
 	if !a.may() {
-		return nil
+		return false
 	}
 	if a.rollout == nil || a.rollout.ResourceVersion != base.ResourceVersion {
 		a.Writes--
 		a.Conflict = true
-		return nil
+		return false
 	}
-	next := *a.rollout
-	change(&next)
-	written := a.put(&next)
-	a.past.ownRollout = 0
-	return written
-}
-
-// owned is a reference to the Rollout, as its children carry it.
-func (w *World) owned() []metav1.OwnerReference {
-	return []metav1.OwnerReference{*metav1.NewControllerRef(w.rollout, v1alpha1.RolloutGVK)}
+	return true
 }

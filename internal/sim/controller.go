@@ -29,6 +29,8 @@ type Pass struct {
 	Outcome
 	// Stale: the view was older than the world.
 	Stale bool
+	// Unseen is how many of the world's losses the view did not tell of.
+	Unseen int
 }
 
 // Control puts a controller in charge of the world's Rollout.
@@ -54,11 +56,11 @@ func (c *Controller) dueAt() time.Time {
 func (c *Controller) pass() {
 	w := c.world
 	c.due, c.wake = time.Time{}, time.Time{}
-	observed := w.Observe(c.view())
+	observed, unseen := w.observe(c.view())
 	if observed.Rollout == nil {
 		return
 	}
-	pass := Pass{Observed: observed, Stale: !w.isNewest(observed)}
+	pass := Pass{Observed: observed, Stale: !w.isNewest(observed), Unseen: unseen}
 	crashAfter := -1
 	if c.CrashAfter != nil {
 		crashAfter = c.CrashAfter()

@@ -37,6 +37,11 @@ func (w *World) sync(s *set) {
 		}
 	case missing < 0:
 		slices.SortFunc(s.pods, leastWanted)
+		for _, p := range s.pods[:-missing] {
+			if p.available(w.now, s.minReady()) {
+				w.Drained++
+			}
+		}
 		s.pods = slices.Clone(s.pods[-missing:])
 	}
 	status.Conditions = w.failure(s, missing)
@@ -84,6 +89,16 @@ func (w *World) failure(s *set, missing int) []appsv1.ReplicaSetCondition {
 	}}
 }
 
+// Quiet reports whether the ReplicaSet controller has done, and reported, all it was asked to.
+func (w *World) Quiet() bool {
+	for _, s := range w.sets {
+		if len(s.pods) != s.desired() || s.Status.ObservedGeneration != s.Generation || int(s.Status.Replicas) != len(s.pods) {
+			return false
+		}
+	}
+	return true
+}
+
 // SetQuota limits the number of pods; a negative one lifts the limit.
 func (w *World) SetQuota(n int) {
 	w.quota = n
@@ -97,6 +112,15 @@ func (w *World) Pods() int {
 	n := 0
 	for _, s := range w.sets {
 		n += len(s.pods)
+	}
+	return n
+}
+
+// Desired is how many pods the ReplicaSets ask for.
+func (w *World) Desired() int {
+	n := 0
+	for _, s := range w.sets {
+		n += s.desired()
 	}
 	return n
 }

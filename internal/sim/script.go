@@ -21,35 +21,72 @@ type Script struct {
 	teller     teller
 	crashAfter int
 	stale      View
+
+	// disorder that was arranged beforehand: a crash at a write, a stale view at a pass; negative for none.
+	crashAtWrite, staleAtPass int
+	oldView                   View
+	writes, passes            int
 }
 
 // NewScript returns a script without a Rollout yet, decided by plan.Next.
 func NewScript() *Script {
-	s := &Script{}
+	s := &Script{crashAtWrite: -1, staleAtPass: -1}
 	s.begin()
 	return s
 }
 
 // begin starts a new world for a new story.
 func (s *Script) begin() {
-	s.World = New(Options{PodStart: 10 * time.Second, RoundTrip: true})
+	s.World = New(Options{PodStart: 10 * time.Second, RoundTrip: !s.teller.hushed})
 	s.World.Watch = func() { s.teller.happened(s.World) }
-	s.teller = teller{events: s.teller.events}
+	s.teller = teller{events: s.teller.events, hushed: s.teller.hushed}
 	s.crashAfter, s.stale = -1, View{}
 	s.controller = &Controller{
-		Next:   plan.Next,
-		OnPass: func(p Pass) { s.teller.pass(s.World, p) },
-		CrashAfter: func() int {
-			n := s.crashAfter
-			s.crashAfter = -1
-			return n
+		Next: plan.Next,
+		OnPass: func(p Pass) {
+			s.passes++
+			s.writes += p.Writes
+			if p.Crashed {
+				s.crashAtWrite = -1
+			}
+			s.teller.pass(s.World, p)
 		},
-		View: func() View {
-			v := s.stale
-			s.stale = View{}
-			return v
-		},
+		CrashAfter: s.nextCrash,
+		View:       s.nextView,
 	}
+}
+
+// Hush leaves out telling what happens, which takes longer than what happens.
+func (s *Script) Hush() { s.teller.hushed = true }
+
+// CrashAtWrite arranges for the controller to stop before the write with this number, counted from zero.
+func (s *Script) CrashAtWrite(n int) { s.crashAtWrite = n }
+
+// StaleAtPass arranges for the pass with this number to see an old view.
+func (s *Script) StaleAtPass(n int, v View) { s.staleAtPass, s.oldView = n, v }
+
+// Passes is how many passes the controller has made.
+func (s *Script) Passes() int { return s.passes }
+
+// Writes is how many writes the controller has done.
+func (s *Script) Writes() int { return s.writes }
+
+func (s *Script) nextCrash() int {
+	n := s.crashAfter
+	s.crashAfter = -1
+	if s.crashAtWrite >= s.writes {
+		n = s.crashAtWrite - s.writes
+	}
+	return n
+}
+
+func (s *Script) nextView() View {
+	v := s.stale
+	s.stale = View{}
+	if s.passes == s.staleAtPass {
+		v = s.oldView
+	}
+	return v
 }
 
 // Run carries out a line and returns what happened since.

@@ -20,10 +20,17 @@ const remembered = 32
 // past are the versions that each kind of object has had, as a watch would have shown them, the newest last.
 type past struct {
 	rollouts []*v1alpha1.Rollout
-	sets     [][]*appsv1.ReplicaSet
-	// ownRollout and ownSets are how many of the newest versions there are since the controller's own last write: a cache that
+	sets     []snapshot
+	// unseenRollouts and unseenSets are how many of the newest versions there are since the controller's own last write: a cache that
 	// waits for its own writes never shows anything older.
-	ownRollout, ownSets int
+	unseenRollouts, unseenSets int
+}
+
+// snapshot is all ReplicaSets at a time.
+type snapshot struct {
+	sets []*appsv1.ReplicaSet
+	// reported is how many of the world's losses the statuses tell of.
+	reported int
 }
 
 // nextVersion is a new resourceVersion.
@@ -34,16 +41,21 @@ func (w *World) nextVersion() string {
 
 // put stores a Rollout as the newest version. The generation counts changes of the spec.
 func (w *World) put(ro *v1alpha1.Rollout) *v1alpha1.Rollout {
+	if w.rollout != nil && !equality.Semantic.DeepEqual(w.rollout.Spec, ro.Spec) {
+		ro.Generation++
+	}
+	return w.putStatus(ro)
+}
+
+// putStatus stores a Rollout of which nothing but the status may have changed.
+func (w *World) putStatus(ro *v1alpha1.Rollout) *v1alpha1.Rollout {
 	if w.RoundTrip {
 		ro = throughJSON(ro)
 	}
 	ro.ResourceVersion = w.nextVersion()
-	if w.rollout != nil && !equality.Semantic.DeepEqual(w.rollout.Spec, ro.Spec) {
-		ro.Generation++
-	}
 	w.rollout = ro
 	w.past.rollouts = append(w.past.rollouts, ro)
-	w.past.ownRollout++
+	w.past.unseenRollouts++
 	if n := len(w.past.rollouts); n > 2*remembered {
 		w.past.rollouts = slices.Clone(w.past.rollouts[n-remembered:])
 	}
@@ -65,11 +77,15 @@ func throughJSON(ro *v1alpha1.Rollout) *v1alpha1.Rollout {
 
 // putSet stores the next version of a ReplicaSet.
 func (w *World) putSet(s *set, rs *appsv1.ReplicaSet) {
-	rs.ResourceVersion = w.nextVersion()
 	if s.ReplicaSet != nil && !equality.Semantic.DeepEqual(s.Spec, rs.Spec) {
 		rs.Generation++
 		w.wakeSet(s)
 	}
+	w.putSetStatus(s, rs)
+}
+
+func (w *World) putSetStatus(s *set, rs *appsv1.ReplicaSet) {
+	rs.ResourceVersion = w.nextVersion()
 	s.ReplicaSet = rs
 	w.snapshotSets()
 }
@@ -78,7 +94,7 @@ func (w *World) putSet(s *set, rs *appsv1.ReplicaSet) {
 func (w *World) reportSet(s *set, status appsv1.ReplicaSetStatus) {
 	rs := *s.ReplicaSet
 	rs.Status = status
-	w.putSet(s, &rs)
+	w.putSetStatus(s, &rs)
 }
 
 func (w *World) createSet(rs *appsv1.ReplicaSet) {
@@ -104,12 +120,29 @@ func (w *World) snapshotSets() {
 	for i, s := range w.sets {
 		now[i] = s.ReplicaSet
 	}
-	w.past.sets = append(w.past.sets, now)
-	w.past.ownSets++
+	w.reportLosses()
+	w.past.sets = append(w.past.sets, snapshot{sets: now, reported: w.reported})
+	w.past.unseenSets++
 	if n := len(w.past.sets); n > 2*remembered {
 		w.past.sets = slices.Clone(w.past.sets[n-remembered:])
 	}
 	w.notify()
+}
+
+// reportLosses notes that everybody can know of all losses, if so.
+func (w *World) reportLosses() {
+	for _, s := range w.sets {
+		available := int32(0)
+		for _, p := range s.pods {
+			if p.available(w.now, s.minReady()) {
+				available++
+			}
+		}
+		if s.Status.AvailableReplicas > available {
+			return
+		}
+	}
+	w.reported = w.Losses
 }
 
 func (w *World) set(name string) *set {

@@ -19,6 +19,7 @@ type teller struct {
 	// versions are the readable names of hashes.
 	versions map[string]string
 	events   bool
+	hushed   bool
 
 	at                     time.Duration
 	wait, pods, state      string
@@ -28,6 +29,10 @@ type teller struct {
 
 // pass tells what a pass decided.
 func (t *teller) pass(w *World, p Pass) {
+	if t.hushed {
+		t.learn(w, p)
+		return
+	}
 	t.catchUp(w)
 	t.learn(w, p)
 	t.wait = ""
@@ -75,6 +80,9 @@ func (t *teller) pass(w *World, p Pass) {
 
 // happened notes what else changed.
 func (t *teller) happened(w *World) {
+	if t.hushed {
+		return
+	}
 	t.catchUp(w)
 	if pods := podsOf(w); pods != "" {
 		t.pods = t.line(w, "pods", pods, "")
@@ -170,16 +178,13 @@ func podsOf(w *World) string {
 
 // learn finds readable names for the hashes of a pass: the image's name, with a tick for a second hash of the same one.
 func (t *teller) learn(w *World, p Pass) {
+	if p.Observed.CreateFailure != nil || !t.hushed { // the name that is wanted, before any other that is tried instead
+		template := p.Observed.Rollout.Spec.Template
+		t.call(spec.PodHash(&template, p.Observed.Rollout.Status.CollisionCount), image(template))
+	}
 	for _, s := range w.sets {
 		t.call(s.Labels[v1alpha1.PodTemplateHashLabel], imageOf(s))
 	}
-	for _, c := range p.Plan.Grow {
-		if c, ok := c.(plan.CreateReplicaSet); ok {
-			t.call(c.ReplicaSet.Labels[v1alpha1.PodTemplateHashLabel], image(c.ReplicaSet.Spec.Template))
-		}
-	}
-	template := p.Observed.Rollout.Spec.Template
-	t.call(spec.PodHash(&template, p.Observed.Rollout.Status.CollisionCount), image(template))
 }
 
 func (t *teller) call(hash, version string) {

@@ -54,9 +54,10 @@ func (w *World) Edit(change func(*v1alpha1.Rollout)) {
 
 // EditStatus changes the Rollout's status, as the commands do.
 func (w *World) EditStatus(change func(*v1alpha1.RolloutStatus)) {
-	ro := w.rollout.DeepCopy()
+	ro := *w.rollout
+	ro.Status = *w.rollout.Status.DeepCopy()
 	change(&ro.Status)
-	w.put(ro)
+	w.putStatus(&ro)
 }
 
 // SetImage starts an update.

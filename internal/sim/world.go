@@ -30,8 +30,9 @@ type World struct {
 	version int64 // the last resourceVersion given out
 	uid     int
 	past    past
-	// Losses counts the pods that stopped being ready, or to be, without having been scaled away.
-	Losses int
+	// Losses counts the available pods that stopped being so without having been scaled away, Drained those that were.
+	Losses, Drained int
+	reported        int // how many of the losses all ReplicaSets' statuses tell of
 	// Watch is called after each thing that happens.
 	Watch func()
 
