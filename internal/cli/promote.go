@@ -16,6 +16,12 @@ type promotion struct {
 	full, skipStep, skipAll bool
 }
 
+// deprecated flags work as they always have. Cobra would print its warning where results go.
+var deprecated = []struct{ name, instead string }{
+	{"skip-current-step", "without it the current step is passed as well"},
+	{"skip-all-steps", "use --full"},
+}
+
 func (a *app) promoteCommand() *cobra.Command {
 	var how promotion
 	cmd := &cobra.Command{
@@ -35,6 +41,11 @@ With --full all that is left of the update's steps, pauses and analyses is skipp
 			if err := how.check(); err != nil {
 				return err
 			}
+			for _, flag := range deprecated {
+				if cmd.Flags().Changed(flag.name) {
+					fmt.Fprintf(a.Err, "Warning: --%s is deprecated: %s\n", flag.name, flag.instead)
+				}
+			}
 			return a.each(cmd, names, func(ctx context.Context, c live.Client, name string) (string, error) {
 				return how.do(ctx, c, name)
 			})
@@ -44,12 +55,8 @@ With --full all that is left of the update's steps, pauses and analyses is skipp
 	f.BoolVar(&how.full, "full", false, "skip all that is left of steps, pauses and analyses")
 	f.BoolVarP(&how.skipStep, "skip-current-step", "c", false, "skip the current step of a canary")
 	f.BoolVarP(&how.skipAll, "skip-all-steps", "a", false, "skip all steps of a canary")
-	for flag, hint := range map[string]string{
-		"skip-current-step": "without it the current step is skipped as well",
-		"skip-all-steps":    "use --full instead",
-	} {
-		_ = f.MarkDeprecated(flag, hint) // fails for unknown flags only
-		_ = f.MarkShorthandDeprecated(f.Lookup(flag).Shorthand, hint)
+	for _, flag := range deprecated {
+		_ = f.MarkHidden(flag.name) // fails for unknown flags only
 	}
 	return cmd
 }

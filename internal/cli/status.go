@@ -58,12 +58,17 @@ func (a *app) waitForEnd(ctx context.Context, c live.Client, name string, timeou
 		defer cancel()
 		waiting = limited
 	}
+	last := "the cluster has not answered"
+	late := func() bool { return errors.Is(waiting.Err(), context.DeadlineExceeded) && ctx.Err() == nil }
 	sights, err := c.FollowRollout(waiting, name)
-	if err != nil {
+	if err != nil && !late() {
 		return missing(ctx, c, name, err)
 	}
-	last := ""
-	for sight := range sights {
+	for err == nil {
+		sight, open := <-sights
+		if !open {
+			break
+		}
 		if sight.Gone {
 			return live.GoneError{Name: name}
 		}
@@ -76,7 +81,7 @@ func (a *app) waitForEnd(ctx context.Context, c live.Client, name string, timeou
 			return degraded(r)
 		}
 	}
-	if errors.Is(waiting.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
+	if late() {
 		return fmt.Errorf("rollout '%s' was not done after %s: %s", name, timeout, last)
 	}
 	return ctx.Err()

@@ -149,7 +149,7 @@ func replicaSetStatus(rs *appsv1.ReplicaSet, v ReplicaSet) Status {
 		}
 	}
 	switch {
-	case v.Desired == 0 && v.Current == 0 && len(v.Pods) == 0:
+	case v.Desired == 0 && v.Current == 0: // pods that are on their way out do not count
 		return Status{Icon: IconIdle, Text: "ScaledDown"}
 	case slices.ContainsFunc(v.Pods, func(p Pod) bool { return p.Status.Icon == IconDegraded }):
 		return Status{Icon: IconDegraded, Text: "Degraded"}

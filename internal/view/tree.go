@@ -38,7 +38,7 @@ func (r Rollout) tree(f fold) []row {
 // old is a revision that plays no part and has no pods.
 func (rev Revision) old() bool {
 	for _, rs := range rev.ReplicaSets {
-		if len(rs.Tags) > 0 || rs.Status.Icon != IconIdle {
+		if len(rs.Tags) > 0 || rs.Status.Icon != IconIdle || len(rs.Pods) > 0 {
 			return false
 		}
 	}
