@@ -48,6 +48,10 @@ func (r *Rollouts) change(ctx context.Context, rollout *v1alpha1.Rollout, change
 		return r.patch(ctx, rollout, c.From, c.To.DeepCopy(), "ReplicaSet")
 	case plan.UpdateService:
 		return r.patch(ctx, rollout, c.From, c.To.DeepCopy(), "Service")
+	case plan.UpdatePod:
+		return r.updatePod(ctx, c)
+	case plan.EvictPod:
+		return r.evict(ctx, c.Pod)
 	case plan.DeleteReplicaSet:
 		return r.remove(ctx, rollout, c.ReplicaSet)
 	}

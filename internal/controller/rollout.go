@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -93,4 +94,14 @@ func (r *Rollouts) decide(ctx context.Context, seen plan.Observed) (plan.Plan, e
 			}
 		}
 	}
+}
+
+func (r *Rollouts) look(ctx context.Context, seen *plan.Observed, need plan.Need) error {
+	switch n := need.(type) {
+	case plan.NeedLiveServices:
+		return r.lookAtServices(ctx, seen)
+	case plan.NeedPods:
+		return r.lookAtPods(ctx, seen, n.Hash)
+	}
+	panic(fmt.Sprintf("need of unknown kind %T", need)) // the sum is closed
 }

@@ -69,11 +69,8 @@ func (r *Rollouts) observeServices(ctx context.Context, seen *plan.Observed, ver
 	return nil
 }
 
-// look looks at what the engine needs to see.
-func (r *Rollouts) look(ctx context.Context, seen *plan.Observed, need plan.Need) error {
-	if need != plan.NeedLiveServices {
-		return fmt.Errorf("the engine asks for %q, which this controller cannot look at", need)
-	}
+// lookAtServices reads the Services from the API server.
+func (r *Rollouts) lookAtServices(ctx context.Context, seen *plan.Observed) error {
 	names := servicesOf(seen.Rollout)
 	for _, s := range seen.Services {
 		if !slices.Contains(names, s.Name) {

@@ -21,6 +21,9 @@ type Observed struct {
 	Services []*corev1.Service
 	// ServicesLive: they were read from the API server in this very pass, not from a cache.
 	ServicesLive bool
+	// Pods of versions, by the version's hash, read from the API server in this very pass. Only those that were asked for by
+	// [NeedPods] are there.
+	Pods map[string][]*corev1.Pod
 	// CreateFailure is why the ReplicaSet that an earlier plan of this same pass wanted could not be created, if so.
 	CreateFailure *CreateFailure
 }
@@ -60,8 +63,8 @@ type Plan struct {
 // Writes reports whether the plan asks for any write at all.
 func (p Plan) Writes() bool { return len(p.Grow)+len(p.Route)+len(p.Shrink) > 0 || p.Record != nil }
 
-// Change is one write to one object other than the Rollout: [CreateReplicaSet], [UpdateReplicaSet], [DeleteReplicaSet] or
-// [UpdateService].
+// Change is one write to one object other than the Rollout: [CreateReplicaSet], [UpdateReplicaSet], [DeleteReplicaSet],
+// [UpdateService], [UpdatePod] or [EvictPod].
 type Change interface {
 	isChange()
 	// Why says in a few words what the change follows from.
@@ -95,7 +98,22 @@ type UpdateService struct {
 	Reason   string
 }
 
+// UpdatePod changes the labels and annotations of a pod, if it still has From's resourceVersion.
+type UpdatePod struct {
+	From, To *corev1.Pod
+	Reason   string
+}
+
+// EvictPod asks the API server to evict a pod, which it refuses as long as a PodDisruptionBudget forbids it. The refusal is no
+// failure: a later pass asks again.
+type EvictPod struct {
+	Pod    *corev1.Pod
+	Reason string
+}
+
 func (CreateReplicaSet) isChange() {}
+func (UpdatePod) isChange()        {}
+func (EvictPod) isChange()         {}
 func (UpdateService) isChange()    {}
 func (UpdateReplicaSet) isChange() {}
 func (DeleteReplicaSet) isChange() {}
@@ -112,11 +130,23 @@ func (c DeleteReplicaSet) Why() string { return c.Reason }
 // Why says in a few words what the change follows from.
 func (c UpdateService) Why() string { return c.Reason }
 
-// Need is something that must be looked at.
-type Need string
+// Why says in a few words what the change follows from.
+func (c UpdatePod) Why() string { return c.Reason }
+
+// Why says in a few words what the change follows from.
+func (c EvictPod) Why() string { return c.Reason }
+
+// Need is something that must be looked at: [NeedLiveServices] or [NeedPods].
+type Need interface{ isNeed() }
 
 // NeedLiveServices asks for Observed.Services as the API server has them now: pods that have served are about to go.
-const NeedLiveServices Need = "live services"
+type NeedLiveServices struct{}
+
+// NeedPods asks for the pods of one version. They are not cached: few passes need them, and there are many.
+type NeedPods struct{ Hash string }
+
+func (NeedLiveServices) isNeed() {}
+func (NeedPods) isNeed()         {}
 
 // Record is what a plan writes into the Rollout: first, and seldom, Object's own fields; then the status.
 type Record struct {

@@ -113,7 +113,7 @@ func (p *pass) unreferenced(hash string, services []string) bool {
 		return false
 	}
 	if !p.ServicesLive {
-		p.need(NeedLiveServices)
+		p.need(NeedLiveServices{})
 		return false
 	}
 	return true
