@@ -37,7 +37,7 @@ func start(folder string, outlives bool, stdout *os.File, path string, args ...s
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()
+	defer log.Close() //nolint:errcheck // the child has a descriptor of its own
 	c.cmd.Stdout, c.cmd.Stderr = log, log
 	if stdout != nil {
 		c.cmd.Stdout = stdout
@@ -89,7 +89,7 @@ func (c *child) logTail(lines int) string {
 	if err != nil {
 		return err.Error()
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	if info, err := f.Stat(); err == nil {
 		_, _ = f.Seek(max(0, info.Size()-64<<10), io.SeekStart) // from the start if that fails
 	}

@@ -26,10 +26,11 @@ func main() {
 	timeout := flag.Duration("timeout", 2*time.Minute, "give up after so long")
 	flag.Parse()
 	signals, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
 	ctx, cancel := context.WithTimeoutCause(signals, *timeout, fmt.Errorf("it was not done after %s", *timeout))
-	defer cancel()
-	os.Exit(run(ctx, signals, os.Getenv("KEEP") != "" && os.Getenv("KEEP") != "0"))
+	code := run(ctx, signals, os.Getenv("KEEP") != "" && os.Getenv("KEEP") != "0")
+	cancel()
+	stop()
+	os.Exit(code)
 }
 
 // run tells the story and cleans up after it, however it ended. It returns the exit code.

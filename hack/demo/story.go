@@ -86,10 +86,9 @@ func (s *story) startPlayground(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer read.Close()
+	defer read.Close() //nolint:errcheck // it was only read
 	c, err := s.start(ctx, write, "bin/sluice-playground", "up", "--kubeconfig", s.kubeconfig())
-	write.Close()
-	if err != nil {
+	if err := errors.Join(err, write.Close()); err != nil {
 		return err
 	}
 	ready := make(chan bool, 1)

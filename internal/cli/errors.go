@@ -64,7 +64,9 @@ func withoutCRDs(err error) bool {
 
 // missing adds to the error that a Rollout does not exist which one may have been meant. Other errors it leaves as they are.
 func missing(ctx context.Context, c live.Client, name string, err error) error {
-	if !apierrors.IsNotFound(err) || withoutCRDs(err) {
+	var answer *apierrors.StatusError
+	if !apierrors.IsNotFound(err) || withoutCRDs(err) || !errors.As(err, &answer) ||
+		answer.ErrStatus.Details == nil || answer.ErrStatus.Details.Kind != live.Rollouts.Resource {
 		return err
 	}
 	text := fmt.Sprintf("there is no rollout '%s' in namespace '%s'", name, c.Namespace)

@@ -40,12 +40,18 @@ func TestErrors(t *testing.T) {
 		"subcommand missing":             {[]string{"set"}, "sluice set what? See 'sluice set --help'"},
 		"flag that does not exist":       {[]string{"promote", "web", "--ful"}, `unknown flag "--ful" for "sluice promote"; did you mean --full?`},
 		"flags that exclude each other":  {[]string{"promote", "web", "--full", "-c"}, "--full skips all steps already: leave the other flag out"},
-		"container that does not exist": {[]string{"set", "image", "web", "nginx=nginx:2", "ngnix=nginx:2"},
-			"rollout 'web' has no container 'ngnix'; it has migrate, nginx, proxy. Nothing was changed"},
-		"image without container":        {[]string{"set", "image", "web", "nginx:2"}, `"nginx:2" is not CONTAINER=IMAGE`},
-		"no image":                       {[]string{"set", "image", "web"}, "which image? Write sluice set image NAME CONTAINER=IMAGE"},
-		"revision that does not exist":   {[]string{"undo", "web", "--to-revision", "7"}, "rollout 'web' has no revision 7; it has 2, 1"},
-		"what comes later":               {[]string{"dashboard", "-p", "3100"}, "'sluice dashboard' is not part of this version of Sluice yet"},
+		"container that does not exist": {
+			[]string{"set", "image", "web", "nginx=nginx:2", "ngnix=nginx:2"},
+			"rollout 'web' has no container 'ngnix'; it has migrate, nginx, proxy. Nothing was changed",
+		},
+		"image without container":      {[]string{"set", "image", "web", "nginx:2"}, `"nginx:2" is not CONTAINER=IMAGE`},
+		"no image":                     {[]string{"set", "image", "web"}, "which image? Write sluice set image NAME CONTAINER=IMAGE"},
+		"revision that does not exist": {[]string{"undo", "web", "--to-revision", "7"}, "rollout 'web' has no revision 7; it has 2, 1"},
+		"what comes later":             {[]string{"dashboard", "-p", "3100"}, "'sluice dashboard' is not part of this version of Sluice yet"},
+		"workload that does not exist": {
+			[]string{"set", "image", "ref", "nginx=nginx:2"},
+			`deployment 'gone', from which rollout 'ref' takes its template: deployments.apps "gone" not found`,
+		},
 		"degraded":                       {[]string{"status", "bad"}, "rollout 'bad' is degraded: RolloutAborted: no"},
 		"not done in time":               {[]string{"status", "web", "--timeout", "1ns"}, "rollout 'web' was not done after 1ns: "},
 		"no steps to skip in blue-green": {[]string{"promote", "blue", "-c"}, "rollout 'blue' is no canary, so it has no steps to skip"},
@@ -53,7 +59,8 @@ func TestErrors(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			blue := `{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: blue}, spec: {strategy: {blueGreen: {activeService: a}}}}`
-			c := newCluster(t, web("", midStep), rollout("bad", "", fieldsOf(aborted)), blue, replicaSet("a", 1), replicaSet("b", 2))
+			c := newCluster(t, web("", midStep), rollout("bad", "", fieldsOf(aborted)), blue,
+				rollout("ref", "  workloadRef: {kind: Deployment, name: gone}", fieldsOf(promoted)), replicaSet("a", 1), replicaSet("b", 2))
 			r := c.run(t.Context(), tt.args...)
 			if r.code != 1 {
 				t.Errorf("exit code %d", r.code)

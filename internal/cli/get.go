@@ -58,11 +58,8 @@ picture once, and then a line for each thing that happens.`,
 }
 
 func watchRollout(ctx context.Context, c live.Client, screen live.Screen, name string, timeout time.Duration) error {
-	if timeout > 0 {
-		limited, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		ctx = limited
-	}
+	ctx, cancel := within(ctx, timeout)
+	defer cancel()
 	sights, err := c.Follow(ctx, name)
 	if err != nil {
 		return missing(ctx, c, name, err)
@@ -72,4 +69,12 @@ func watchRollout(ctx context.Context, c live.Client, screen live.Screen, name s
 		return nil // as long as was asked for
 	}
 	return err
+}
+
+// within ends a context after a while, or, for no time, only when its end is told.
+func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout > 0 {
+		return context.WithTimeout(ctx, timeout)
+	}
+	return context.WithCancel(ctx)
 }

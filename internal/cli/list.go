@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -50,7 +51,7 @@ func (a *app) listRolloutsCommand() *cobra.Command {
 				if all {
 					where = ""
 				}
-				fmt.Fprintf(a.Err, "No rollouts found%s.\n", where)
+				a.tell("No rollouts found%s.\n", where)
 				return nil
 			}
 			return a.printRollouts(rows, all)
@@ -67,7 +68,7 @@ func (a *app) printRollouts(rollouts []view.Rollout, namespaces bool) error {
 	if namespaces {
 		heading = "NAMESPACE\t" + heading
 	}
-	fmt.Fprintln(table, heading)
+	lines := []string{heading}
 	for _, r := range rollouts {
 		step, weight := "-", "-"
 		if r.Strategy == view.Canary {
@@ -83,7 +84,10 @@ func (a *app) printRollouts(rollouts []view.Rollout, namespaces bool) error {
 		if namespaces {
 			cells = append([]string{r.Namespace}, cells...)
 		}
-		fmt.Fprintln(table, strings.Join(cells, "\t"))
+		lines = append(lines, strings.Join(cells, "\t"))
+	}
+	if _, err := io.WriteString(table, strings.Join(lines, "\n")+"\n"); err != nil {
+		return err
 	}
 	return table.Flush()
 }

@@ -80,7 +80,7 @@ func (a *app) each(cmd *cobra.Command, names []string, do func(context.Context, 
 			failures = append(failures, missing(cmd.Context(), c, name, err))
 			continue
 		}
-		fmt.Fprintln(a.Out, result)
+		a.print("%s\n", result)
 	}
 	return errors.Join(failures...)
 }

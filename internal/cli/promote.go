@@ -43,12 +43,10 @@ With --full all that is left of the update's steps, pauses and analyses is skipp
 			}
 			for _, flag := range deprecated {
 				if cmd.Flags().Changed(flag.name) {
-					fmt.Fprintf(a.Err, "Warning: --%s is deprecated: %s\n", flag.name, flag.instead)
+					a.tell("Warning: --%s is deprecated: %s\n", flag.name, flag.instead)
 				}
 			}
-			return a.each(cmd, names, func(ctx context.Context, c live.Client, name string) (string, error) {
-				return how.do(ctx, c, name)
-			})
+			return a.each(cmd, names, how.do)
 		},
 	}
 	f := cmd.Flags()

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -52,7 +53,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return interrupted
 	}
 	for _, line := range explain(err) {
-		fmt.Fprintln(a.Err, "error:", line)
+		a.tell("error: %s\n", line)
 	}
 	return 1
 }
@@ -68,6 +69,8 @@ type app struct {
 	// connect finds the cluster that the flags mean.
 	connect func() (live.Client, error)
 	flags   connection
+	// klogLevel is how much the Kubernetes libraries log.
+	klogLevel int
 }
 
 func newApp(program string, streams Streams) *app {
@@ -116,7 +119,7 @@ func (a *app) root() *cobra.Command {
 	}
 	a.flags.add(root)
 	a.logFlags(root.PersistentFlags())
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.logTo() }
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.startLog() }
 	return root
 }
 
@@ -168,21 +171,26 @@ func named(several bool) cobra.PositionalArgs {
 	}
 }
 
-var klogLevel int
-
 func (a *app) logFlags(f *pflag.FlagSet) {
-	f.IntVarP(&klogLevel, "kloglevel", "v", 0, "log the requests to the cluster, the more the higher the number, up to 10")
+	f.IntVarP(&a.klogLevel, "kloglevel", "v", 0, "log the requests to the cluster, the more the higher the number, up to 10")
 	f.String("loglevel", "info", "accepted for scripts made for other versions; has no effect")
 }
 
-// logTo silences the Kubernetes libraries, which would write over the picture, unless they are asked to speak.
-func (a *app) logTo() error {
-	if klogLevel == 0 {
-		klog.SetLogger(logr.Discard())
+// silence is of the Kubernetes libraries, which would write over the picture. They have one logger for the whole process.
+var silence = sync.OnceFunc(func() { klog.SetLogger(logr.Discard()) })
+
+// startLog keeps the Kubernetes libraries silent unless they are asked to speak.
+func (a *app) startLog() error {
+	if a.klogLevel == 0 {
+		silence()
 		return nil
 	}
 	var flags flag.FlagSet
 	klog.InitFlags(&flags)
 	klog.SetOutput(a.Err)
-	return flags.Set("v", strconv.Itoa(klogLevel))
+	return flags.Set("v", strconv.Itoa(a.klogLevel))
 }
+
+// print writes a result, tell what is to be said besides. Whoever reads neither is not worth an error.
+func (a *app) print(format string, args ...any) { _, _ = fmt.Fprintf(a.Out, format, args...) }
+func (a *app) tell(format string, args ...any)  { _, _ = fmt.Fprintf(a.Err, format, args...) }

@@ -42,7 +42,7 @@ or if --timeout has passed before. With --watch=false it tells once.`,
 				return missing(cmd.Context(), c, args[0], err)
 			}
 			r := view.Of(view.Objects{Rollout: ro}, a.clock.Now())
-			fmt.Fprintln(a.Out, phaseLine(r))
+			a.print("%s\n", phaseLine(r))
 			return degraded(r)
 		},
 	}
@@ -52,12 +52,8 @@ or if --timeout has passed before. With --watch=false it tells once.`,
 }
 
 func (a *app) waitForEnd(ctx context.Context, c live.Client, name string, timeout time.Duration) error {
-	waiting := ctx
-	if timeout > 0 {
-		limited, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		waiting = limited
-	}
+	waiting, cancel := within(ctx, timeout)
+	defer cancel()
 	last := "the cluster has not answered"
 	late := func() bool { return errors.Is(waiting.Err(), context.DeadlineExceeded) && ctx.Err() == nil }
 	sights, err := c.FollowRollout(waiting, name)
@@ -74,7 +70,7 @@ func (a *app) waitForEnd(ctx context.Context, c live.Client, name string, timeou
 		}
 		r := view.Of(sight.Objects, a.clock.Now())
 		if line := phaseLine(r); line != last {
-			fmt.Fprintln(a.Out, line)
+			a.print("%s\n", line)
 			last = line
 		}
 		if r.Status.Icon == view.IconHealthy || r.Status.Icon == view.IconDegraded {

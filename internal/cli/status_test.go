@@ -18,8 +18,10 @@ func TestStatusOnce(t *testing.T) {
 		"progressing": {midStep, result{out: "Progressing - more replicas need to be updated\n"}},
 		"paused":      {paused, result{out: "Paused - CanaryPauseStep\n"}},
 		"degraded":    {aborted, result{code: 1, out: "Degraded - RolloutAborted: no\n", err: "error: rollout 'web' is degraded: RolloutAborted: no\n"}},
-		"not observed": {`{observedGeneration: "2", phase: Healthy}`,
-			result{out: "Progressing - waiting for rollout spec update to be observed\n"}},
+		"not observed": {
+			`{observedGeneration: "2", phase: Healthy}`,
+			result{out: "Progressing - waiting for rollout spec update to be observed\n"},
+		},
 		"resumed": {`{phase: Paused, controllerPause: true}`, result{out: "Progressing - waiting for rollout to unpause\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,11 +40,15 @@ func TestStatusWaits(t *testing.T) {
 		then []string
 		want result
 	}{
-		"healthy": {[]string{paused, paused, promoted},
-			result{out: "Progressing - more replicas need to be updated\nPaused - CanaryPauseStep\nHealthy\n"}},
-		"degraded": {[]string{aborted}, result{code: 1,
-			out: "Progressing - more replicas need to be updated\nDegraded - RolloutAborted: no\n",
-			err: "error: rollout 'web' is degraded: RolloutAborted: no\n"}},
+		"healthy": {
+			[]string{paused, paused, promoted},
+			result{out: "Progressing - more replicas need to be updated\nPaused - CanaryPauseStep\nHealthy\n"},
+		},
+		"degraded": {[]string{aborted}, result{
+			code: 1,
+			out:  "Progressing - more replicas need to be updated\nDegraded - RolloutAborted: no\n",
+			err:  "error: rollout 'web' is degraded: RolloutAborted: no\n",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, web("", midStep))

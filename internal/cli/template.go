@@ -36,7 +36,7 @@ func holderOf(ctx context.Context, c live.Client, rollout string) (templateHolde
 	deployments := c.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace(c.Namespace)
 	deployment, err := deployments.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return templateHolder{}, fmt.Errorf("deployment '%s', from which rollout '%s' takes its template: %s", name, rollout, err)
+		return templateHolder{}, fmt.Errorf("deployment '%s', from which rollout '%s' takes its template: %w", name, rollout, err)
 	}
 	return templateHolder{client: deployments, object: deployment}, nil
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -17,16 +16,14 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		Run: func(*cobra.Command, []string) {
-			fmt.Fprintf(a.Out, "%s: %s\n", a.command, buildinfo.Version())
+			a.print("%s: %s\n", a.command, buildinfo.Version())
 			if short {
 				return
 			}
-			for _, key := range []string{"vcs.revision", "vcs.time"} {
-				if value := buildSetting(key); value != "" {
-					fmt.Fprintf(a.Out, "  %s: %s\n", map[string]string{"vcs.revision": "GitCommit", "vcs.time": "CommitDate"}[key], value)
-				}
+			if commit := buildSetting("vcs.revision"); commit != "" {
+				a.print("  GitCommit: %s\n", commit)
 			}
-			fmt.Fprintf(a.Out, "  GoVersion: %s\n  Platform: %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			a.print("  GoVersion: %s\n  Platform: %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		},
 	}
 	cmd.Flags().BoolVar(&short, "short", false, "just the version")

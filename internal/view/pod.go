@@ -70,6 +70,7 @@ func podStatus(p *corev1.Pod, sidecars map[string]bool) Status {
 		return Status{Icon: IconDegraded, Text: "Failed", Message: p.Status.Message}
 	case corev1.PodUnknown:
 		return Status{Icon: IconUnknown, Text: "Unknown", Message: p.Status.Message}
+	case corev1.PodPending:
 	case corev1.PodRunning:
 		if c := podCondition(p, corev1.PodReady); c != nil && c.Status != corev1.ConditionTrue {
 			return Status{Icon: IconProgressing, Text: "Running", Message: c.Message}

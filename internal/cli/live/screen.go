@@ -143,9 +143,7 @@ func (s Screen) picture(r view.Rollout, trouble error) error {
 
 // log writes the picture once, and then a line whenever something has happened.
 func (s Screen) log(ctx context.Context, sights <-chan Sight, done func(view.Rollout) bool) error {
-	var (
-		name, last, trouble string
-	)
+	var name, last, trouble string
 	for {
 		var sight Sight
 		select {
