@@ -23,7 +23,9 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	history := ns.Record()
 	ns.SetImage("web", "nginx:2")
 	for range 8 {
-		history.WaitForEvents(1 + random.IntN(6))
+		if !history.WaitForEvents(1 + random.IntN(6)) {
+			break // it has come to its end
+		}
 		ns.StopController(syscall.SIGKILL)
 		ns.StartController()
 	}
@@ -34,11 +36,11 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		t.Errorf("%d ReplicaSets, want 2", n)
 	}
 	for _, p := range history.Stop() {
-		if p.Available < 5-1 {
-			t.Errorf("at resourceVersion %s %d pods were available, fewer than 5 less maxUnavailable 1: %s", p.ResourceVersion, p.Available, p)
+		if p.Available() < 5-1 {
+			t.Errorf("%d pods were available, fewer than 5 less maxUnavailable 1, at %s", p.Available(), p)
 		}
-		if p.Desired > 5+1 {
-			t.Errorf("at resourceVersion %s %d pods were asked for, more than 5 and maxSurge 1: %s", p.ResourceVersion, p.Desired, p)
+		if p.Desired() > 5+1 {
+			t.Errorf("%d pods were asked for, more than 5 and maxSurge 1, at %s", p.Desired(), p)
 		}
 	}
 	if done.Status.Abort || len(done.Status.PauseConditions) > 0 {

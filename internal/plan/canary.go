@@ -11,6 +11,7 @@ func (p *pass) canary(c spec.Canary) {
 	if p.is.StableRS == "" {
 		p.promote("Initial deploy")
 	}
+	p.releaseServices()
 	p.scaleCanary(c)
 	if !p.promoted() {
 		p.advance(c)

@@ -3,92 +3,134 @@ package playtest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Point is what the namespace's ReplicaSets say at one resourceVersion, summed up.
+// Point is the namespace at one resourceVersion: its ReplicaSets and Services.
 type Point struct {
-	ResourceVersion    string
-	Desired, Available int32
-	// sets is "name desired/actual/available" of each.
-	sets []string
+	ResourceVersion string
+	// Sets are the ReplicaSets by the hash of their version.
+	Sets map[string]appsv1.ReplicaSet
+	// Selected are the hashes that Services select, by the Service's name.
+	Selected map[string]string
 }
 
-func (p Point) String() string { return strings.Join(p.sets, ", ") }
+// Desired is how many pods are asked for, Available how many there are that serve, over all versions.
+func (p Point) Desired() (n int32) {
+	for _, set := range p.Sets {
+		n += *set.Spec.Replicas
+	}
+	return n
+}
 
-// History records every state that the namespace's ReplicaSets go through.
+// Available is how many pods are available over all versions.
+func (p Point) Available() (n int32) {
+	for _, set := range p.Sets {
+		n += set.Status.AvailableReplicas
+	}
+	return n
+}
+
+func (p Point) String() string {
+	var parts []string
+	for _, hash := range slices.Sorted(maps.Keys(p.Sets)) {
+		set := p.Sets[hash]
+		parts = append(parts, fmt.Sprintf("%s %d/%d/%d", hash, *set.Spec.Replicas, set.Status.Replicas, set.Status.AvailableReplicas))
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Selected)) {
+		parts = append(parts, fmt.Sprintf("service %s→%s", name, p.Selected[name]))
+	}
+	return fmt.Sprintf("resourceVersion %s: %s", p.ResourceVersion, strings.Join(parts, ", "))
+}
+
+// History records every state that the namespace's ReplicaSets and Services go through.
 type History struct {
 	ns     *Namespace
 	cancel context.CancelFunc
-	done   chan struct{}
+	follow sync.WaitGroup
 
 	mu     sync.Mutex
 	grown  *sync.Cond
-	now    map[string]appsv1.ReplicaSet
-	points []Point
+	start  Point
+	events []watch.Event
 }
 
 // Record begins to record, from what is there now.
 func (ns *Namespace) Record() *History {
 	ns.t.Helper()
 	ctx, cancel := context.WithCancel(ns.t.Context())
-	h := &History{ns: ns, cancel: cancel, done: make(chan struct{}), now: map[string]appsv1.ReplicaSet{}}
+	h := &History{ns: ns, cancel: cancel, start: Point{Sets: map[string]appsv1.ReplicaSet{}, Selected: map[string]string{}}}
 	h.grown = sync.NewCond(&h.mu)
-	var sets appsv1.ReplicaSetList
-	if err := ns.Client.List(ctx, &sets, client.InNamespace(ns.Name)); err != nil {
-		ns.t.Fatal(err)
+	var (
+		sets     appsv1.ReplicaSetList
+		services corev1.ServiceList
+	)
+	for _, list := range []client.ObjectList{&sets, &services} {
+		if err := ns.Client.List(ctx, list, client.InNamespace(ns.Name)); err != nil {
+			ns.t.Fatal(err)
+		}
+		events, err := ns.Client.Watch(ctx, list, client.InNamespace(ns.Name), &client.ListOptions{Raw: since(list)})
+		if err != nil {
+			ns.t.Fatal(err)
+		}
+		h.follow.Go(func() { h.take(events) })
 	}
-	for _, set := range sets.Items {
-		h.now[set.Name] = set
+	for i := range sets.Items {
+		h.start.see(watch.Event{Type: watch.Added, Object: &sets.Items[i]})
 	}
-	events, err := ns.Client.Watch(ctx, &sets, client.InNamespace(ns.Name), &client.ListOptions{Raw: since(&sets)})
-	if err != nil {
-		ns.t.Fatal(err)
+	for i := range services.Items {
+		h.start.see(watch.Event{Type: watch.Added, Object: &services.Items[i]})
 	}
-	go h.follow(events)
 	ns.t.Cleanup(cancel)
 	return h
 }
 
-func (h *History) follow(events watch.Interface) {
-	defer close(h.done)
+func (h *History) take(events watch.Interface) {
 	defer events.Stop()
 	for e := range events.ResultChan() {
-		set, ok := e.Object.(*appsv1.ReplicaSet)
-		if !ok {
+		if _, ok := e.Object.(client.Object); !ok {
 			return // the watch is over
 		}
 		h.mu.Lock()
-		h.now[set.Name] = *set
-		if e.Type == watch.Deleted {
-			delete(h.now, set.Name)
-		}
-		h.points = append(h.points, h.point(set.ResourceVersion))
+		h.events = append(h.events, e)
 		h.grown.Broadcast()
 		h.mu.Unlock()
 	}
 }
 
-func (h *History) point(version string) Point {
-	p := Point{ResourceVersion: version}
-	for name, set := range h.now {
-		p.Desired += *set.Spec.Replicas
-		p.Available += set.Status.AvailableReplicas
-		p.sets = append(p.sets, fmt.Sprintf("%s %d/%d/%d", name, *set.Spec.Replicas, set.Status.Replicas, set.Status.AvailableReplicas))
+// see makes the point that of the event.
+func (p *Point) see(e watch.Event) {
+	gone := e.Type == watch.Deleted
+	switch obj := e.Object.(type) {
+	case *appsv1.ReplicaSet:
+		p.ResourceVersion = obj.ResourceVersion
+		p.Sets[obj.Labels[v1alpha1.PodTemplateHashLabel]] = *obj
+		if gone {
+			delete(p.Sets, obj.Labels[v1alpha1.PodTemplateHashLabel])
+		}
+	case *corev1.Service:
+		p.ResourceVersion = obj.ResourceVersion
+		p.Selected[obj.Name] = obj.Spec.Selector[v1alpha1.PodTemplateHashLabel]
+		if gone {
+			delete(p.Selected, obj.Name)
+		}
 	}
-	slices.Sort(p.sets)
-	return p
 }
 
 // WaitForEvents waits until n more changes have been seen, or until a while has passed in which there were none: then nothing
-// is moving, and waiting for it to move would take for ever.
-func (h *History) WaitForEvents(n int) {
+// is moving, and waiting for it to move would take for ever. It reports whether they were seen.
+func (h *History) WaitForEvents(n int) bool {
 	ctx, cancel := context.WithTimeout(h.ns.t.Context(), quiet)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() {
@@ -99,14 +141,30 @@ func (h *History) WaitForEvents(n int) {
 	defer stop()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for until := len(h.points) + n; len(h.points) < until && ctx.Err() == nil; {
+	until := len(h.events) + n
+	for len(h.events) < until && ctx.Err() == nil {
 		h.grown.Wait()
 	}
+	return len(h.events) >= until
 }
 
-// Stop ends the recording and returns it.
+// Stop ends the recording and returns it, in the order in which the API server took the writes.
 func (h *History) Stop() []Point {
 	h.cancel()
-	<-h.done
-	return h.points
+	h.follow.Wait()
+	slices.SortStableFunc(h.events, func(a, b watch.Event) int {
+		order, err := resourceversion.CompareResourceVersion(a.Object.(client.Object).GetResourceVersion(), b.Object.(client.Object).GetResourceVersion())
+		if err != nil {
+			h.ns.t.Fatal(err)
+		}
+		return order
+	})
+	points := []Point{h.start}
+	for _, e := range h.events {
+		last := points[len(points)-1]
+		next := Point{Sets: maps.Clone(last.Sets), Selected: maps.Clone(last.Selected)}
+		next.see(e)
+		points = append(points, next)
+	}
+	return points
 }

@@ -199,3 +199,13 @@ func (ns *Namespace) WaitForRollout(name, what string, wanted func(*v1alpha1.Rol
 
 // Context ends with the test.
 func (ns *Namespace) Context() context.Context { return ns.t.Context() }
+
+// WaitForService watches a Service until it is as wanted; what says what that is.
+func (ns *Namespace) WaitForService(name, what string, wanted func(*corev1.Service) bool) {
+	ns.t.Helper()
+	ctx, cancel := context.WithTimeout(ns.t.Context(), Patience)
+	defer cancel()
+	if err := await(ctx, ns.Client, &corev1.ServiceList{}, ns.Name, name, wanted); err != nil {
+		ns.t.Fatalf("wait for service %s %s: %v", name, what, err)
+	}
+}
