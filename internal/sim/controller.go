@@ -39,6 +39,9 @@ func (w *World) Control(c *Controller) {
 	c.wakeUp()
 }
 
+// Controller is what is in charge.
+func (w *World) Controller() *Controller { return w.controller }
+
 // Wake is when the controller looks again if nothing happens first.
 func (c *Controller) Wake() time.Time { return c.wake }
 

@@ -8,6 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
 func (s *set) desired() int {
@@ -76,7 +78,7 @@ func (w *World) allowed(n int) int {
 	if w.quota < 0 {
 		return n
 	}
-	return max(0, min(n, w.quota-w.Pods()))
+	return max(0, min(n, w.quota-w.PodCount()))
 }
 
 func (w *World) failure(s *set, missing int) []appsv1.ReplicaSetCondition {
@@ -107,8 +109,29 @@ func (w *World) SetQuota(n int) {
 	}
 }
 
-// Pods is how many pods there are that are not being deleted.
-func (w *World) Pods() int {
+// Pods tells of the available and wanted pods of each version.
+func (w *World) Pods() string { return podsOf(w) }
+
+// Split is how many pods the current version has, and how many there are.
+func (w *World) Split() (current, total int) {
+	for _, s := range w.sets {
+		total += len(s.pods)
+		if s.Labels[v1alpha1.PodTemplateHashLabel] == w.rollout.Status.CurrentPodHash {
+			current += len(s.pods)
+		}
+	}
+	return current, total
+}
+
+// StableExists reports whether the stable version still has its ReplicaSet.
+func (w *World) StableExists() bool {
+	return slices.ContainsFunc(w.sets, func(s *set) bool {
+		return s.Labels[v1alpha1.PodTemplateHashLabel] == w.rollout.Status.StableRS
+	})
+}
+
+// PodCount is how many pods there are that are not being deleted.
+func (w *World) PodCount() int {
 	n := 0
 	for _, s := range w.sets {
 		n += len(s.pods)

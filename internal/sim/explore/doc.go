@@ -1,0 +1,18 @@
+// Package explore looks for histories in which the engine does harm. A seed decides everything: how the rollout looks, what
+// people do to it and when, what breaks, when the controller crashes and how old the objects are that it sees.
+//
+//	history.go   a history from a seed: play it, calm it down, see that it ends well
+//	disorder.go  what people and fate do
+//	rules.go     what must hold at every instant
+//
+// [Play] returns what is wrong with a seed's history, or nil. Equal seeds give equal histories, so a seed is a bug report.
+//
+// The capacity rule, precisely. Only the ReplicaSet controller takes away available pods on the engine's account. When it does,
+// there must afterwards be at least replicas − maxUnavailable available pods, or as many as before where these were fewer. Three
+// things excuse less, since no engine could know better at the time: pods that were lost and had not been reported when the
+// engine decided, nor made good since; a larger spec.replicas, or a smaller maxUnavailable, until that has been reached once; and a
+// decision made from an older Rollout. The rule for the most pods mirrors it: no pod is added beyond replicas + maxSurge, or beyond
+// what the ReplicaSets asked for before a smaller limit was set.
+//
+// What must not be here: the system's clock, random numbers that do not come from the seed.
+package explore

@@ -1,0 +1,43 @@
+package explore
+
+import (
+	"math"
+
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// share checks, of a canary that waits for a person, that its pods are as near to its weight as they can be: the arithmetic seen
+// from outside.
+func (r *rules) share() {
+	s, problems := spec.Resolve(r.world.Rollout())
+	c, ok := s.Strategy.(spec.Canary)
+	if !ok || len(problems) > 0 || !r.world.Quiet() || r.world.Rollout().Status.StableRS == r.world.Rollout().Status.CurrentPodHash {
+		return
+	}
+	weight := 0.0
+	for _, step := range c.Steps[:*r.world.Rollout().Status.CurrentStepIndex+1] {
+		if w, ok := step.(spec.SetWeight); ok {
+			weight = float64(w.Weight)
+		}
+	}
+	canary, total := r.world.Split()
+	if total == 0 || canary == total && weight < 100 && !r.world.StableExists() {
+		return // someone deleted the stable version
+	}
+	distance := func(n, of int) float64 { return math.Abs(float64(n)/float64(of)*100 - weight) }
+	most := int(s.Replicas)
+	if c.MaxSurge > 0 && weight > 0 && weight < 100 {
+		most++
+	}
+	best := math.Inf(1)
+	for of := int(s.Replicas); of <= most; of++ {
+		for n := 0; n <= of; n++ {
+			if between := weight > 0 && weight < 100 && of > 1; !between || n > 0 && n < of {
+				best = min(best, distance(n, of))
+			}
+		}
+	}
+	if distance(canary, total) > best+1e-9 {
+		r.history.fail("share", "%d of %d pods are the canary's at %.0f %%: %s", canary, total, weight, summary(r.world))
+	}
+}
