@@ -19,10 +19,10 @@ func (p *pass) canary(c spec.Canary) {
 }
 
 func (p *pass) scaleCanary(c spec.Canary) {
-	if p.spec.Paused && !p.is.Abort { // an abort is urgent, and does not wait for someone to end the pause
-		p.note(TopicWait, "nothing is scaled and no step ends", "spec.paused is set")
+	if why := p.mayNotScale(); why != "" {
+		p.note(TopicWait, "nothing is scaled and no step ends", why)
 		if p.create != nil {
-			p.scaleNew(0, "spec.paused is set")
+			p.scaleNew(0, why)
 		}
 		return
 	}
@@ -43,6 +43,21 @@ func (p *pass) scaleCanary(c spec.Canary) {
 	for i, n := range oldCounts(l, stillServes, p.otherFleets()) {
 		p.scale(&p.others[i], n, "neither the new nor the stable version")
 	}
+}
+
+// mayNotScale is why no pods may be added or taken away now, empty if they may.
+func (p *pass) mayNotScale() string {
+	if p.spec.Paused && !p.is.Abort { // an abort is urgent, and does not wait for someone to end the pause
+		return "spec.paused is set"
+	}
+	// Until the ReplicaSet controller has seen the newest size, what it counted may be pods that are about to go, or miss some that
+	// were about to come: what is there is anybody's guess, when sizes change quickly up and down.
+	for _, v := range p.all() {
+		if v.stale() {
+			return fmt.Sprintf("the ReplicaSet controller has not seen the last change of %s yet", v.Name)
+		}
+	}
+	return ""
 }
 
 // ideal is how many pods each version should end up with at the current step, and why.

@@ -169,7 +169,7 @@ func (p *pass) abort(why string) {
 	s := p.is
 	if !s.Abort {
 		now := p.now()
-		s.Abort, s.AbortedAt = true, &now
+		s.Abort, s.AbortedAt, s.PromoteFull = true, &now, false
 		s.PauseConditions, s.ControllerPause = nil, false
 		p.goTo(0)
 		p.note(TopicUpdate, "aborted: back to the stable version", why)

@@ -21,7 +21,7 @@ func (p *pass) cannotCreate() {
 		p.tryNextHash()
 		return
 	}
-	if c, ok := p.spec.Strategy.(spec.Canary); ok && p.stable != nil && !p.spec.Paused {
+	if c, ok := p.spec.Strategy.(spec.Canary); ok && p.stable != nil && p.mayNotScale() == "" {
 		l := limits{replicas: p.spec.Replicas, maxSurge: c.MaxSurge, maxUnavailable: c.MaxUnavailable}
 		next := basicCounts(l, counts{stable: p.spec.Replicas}, fleet{}, p.stable.fleet(), p.otherFleets())
 		p.scale(p.stable, next.stable, "the new version cannot be created")

@@ -11,7 +11,7 @@ import (
 
 // advance goes on through every step that is complete as things stand, and promotes the new version behind the last one.
 func (p *pass) advance(c spec.Canary) {
-	if p.spec.Paused || p.is.Abort {
+	if p.is.Abort || p.mayNotScale() != "" {
 		return
 	}
 	for !p.is.PromoteFull && p.at() < p.stepCount() {

@@ -11,6 +11,9 @@ import (
 func (r *rules) share() {
 	s, problems := spec.Resolve(r.world.Rollout())
 	c, ok := s.Strategy.(spec.Canary)
+	if r.world.Available() != r.world.PodCount() { // what is missing may hold everything up
+		return
+	}
 	if !ok || len(problems) > 0 || !r.world.Quiet() || r.world.Rollout().Status.StableRS == r.world.Rollout().Status.CurrentPodHash {
 		return
 	}
@@ -30,7 +33,11 @@ func (r *rules) share() {
 		most++
 	}
 	best := math.Inf(1)
-	for of := int(s.Replicas); of <= most; of++ {
+	fewest := int(s.Replicas)
+	if most > fewest {
+		fewest = max(2, fewest) // two sides need two pods
+	}
+	for of := fewest; of <= most; of++ {
 		for n := 0; n <= of; n++ {
 			if between := weight > 0 && weight < 100 && of > 1; !between || n > 0 && n < of {
 				best = min(best, distance(n, of))
