@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -129,6 +130,7 @@ func (r *rules) pass(p sim.Pass) {
 	r.pure(p)
 	r.pauses(p)
 	r.promotion(p)
+	r.people(p)
 	r.events(p)
 	if p.Idle != "" {
 		r.history.fail("fixpoint", "%s", p.Idle)
@@ -237,6 +239,33 @@ func (r *rules) promotion(p sim.Pass) {
 	}
 	if s.Replicas > 0 {
 		r.history.fail("promotion", "%s is promoted before its pods are available", to.StableRS)
+	}
+}
+
+// people checks that what they want is respected: spec.paused freezes every size, and an abort stays until something newer comes.
+func (r *rules) people(p sim.Pass) {
+	ro := p.Observed.Rollout
+	if ro.Spec.Paused && !ro.Status.Abort {
+		for _, c := range slices.Concat(p.Plan.Grow, p.Plan.Shrink) {
+			switch c := c.(type) {
+			case plan.UpdateReplicaSet:
+				if replicas(c.From) != replicas(c.To) {
+					r.history.fail("people", "%s is scaled while spec.paused is set", c.From.Name)
+				}
+			case plan.CreateReplicaSet:
+				if replicas(c.ReplicaSet) > 0 {
+					r.history.fail("people", "%s gets pods while spec.paused is set", c.ReplicaSet.Name)
+				}
+			}
+		}
+	}
+	if p.Plan.Record == nil {
+		return
+	}
+	from, to := p.Plan.Record.From.Status, p.Plan.Record.To.Status
+	begun := from.CurrentPodHash != to.CurrentPodHash || from.CurrentStepHash != to.CurrentStepHash
+	if from.Abort && !to.Abort && !begun && !from.PromoteFull && to.StableRS != to.CurrentPodHash {
+		r.history.fail("people", "an abort is forgotten")
 	}
 }
 
