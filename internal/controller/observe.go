@@ -65,19 +65,40 @@ func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.
 	return seen, nil
 }
 
-// lookFor deals with a write that the cache does not show. It will, unless the object is gone again.
+// lookFor deals with a write that what was observed does not show. The cache may show it all the same, for an object that is of
+// no more concern; or it will, unless the object is gone again.
 func (r *Rollouts) lookFor(ctx context.Context, key types.NamespacedName, uid types.UID, w write, now time.Time) error {
+	cached, there, err := read(ctx, r.client, w.object)
+	if err != nil {
+		return err
+	}
+	if w.shownBy(cached.GetResourceVersion(), there && cached.GetUID() == uid) {
+		r.sent.forgetWrite(key, uid)
+		return nil
+	}
 	if now.Sub(w.at) < missingFor {
 		return errBehind
 	}
-	live := reflect.New(reflect.TypeOf(w.object).Elem()).Interface().(client.Object)
-	err := r.live.Get(ctx, client.ObjectKeyFromObject(w.object), live)
-	switch {
-	case apierrors.IsNotFound(err), err == nil && live.GetUID() != uid:
+	live, there, err := read(ctx, r.live, w.object)
+	if err != nil {
+		return err
+	}
+	if !there || live.GetUID() != uid {
 		r.sent.forgetWrite(key, uid)
 		return nil
-	case err != nil:
-		return fmt.Errorf("look for %s, which was written and is not seen: %w", client.ObjectKeyFromObject(w.object), err)
 	}
 	return errBehind
+}
+
+// read reads an object of the same kind and name as another one.
+func read(ctx context.Context, reader client.Reader, like client.Object) (obj client.Object, there bool, err error) {
+	obj = reflect.New(reflect.TypeOf(like).Elem()).Interface().(client.Object)
+	err = reader.Get(ctx, client.ObjectKeyFromObject(like), obj)
+	if apierrors.IsNotFound(err) {
+		return obj, false, nil
+	}
+	if err != nil {
+		return obj, false, fmt.Errorf("look for %s, which was written and is not seen: %w", client.ObjectKeyFromObject(like), err)
+	}
+	return obj, true, nil
 }
