@@ -67,15 +67,15 @@ func (p *pass) sizeStacks(b spec.BlueGreen) {
 		p.scaleNew(0, "a new version")
 	} else if !p.is.Abort {
 		size, why := p.previewSize(b)
-		p.resize(p.new, size, why, b)
+		p.resize(p.new, p.withSurge(p.new, size), why, b)
 	}
 	if stable := p.stableBeside(); stable != nil {
 		p.keep(stable)
-		p.resize(stable, full, "the stable version keeps all its pods", b)
+		p.resize(stable, p.withSurge(stable, full), "the stable version keeps all its pods", b)
 	}
 	if third := p.third(b); third != nil {
 		p.keep(third)
-		p.resize(third, full, "the active service sends to it", b)
+		p.resize(third, p.withSurge(third, full), "the active service sends to it", b)
 	}
 }
 
@@ -196,6 +196,7 @@ func (p *pass) gates(b spec.BlueGreen) (passed bool, missing string) {
 // previewReady reports whether the new version has all the pods that its preview is to have, or else how many.
 func (p *pass) previewReady(b spec.BlueGreen) (bool, string) {
 	size, _ := p.previewSize(b)
+	size = p.withSurge(p.new, size)
 	have := p.new.fleet()
 	if p.new == nil || p.new.stale() || have.desired != size || have.serving() < size {
 		return false, fmt.Sprintf("%d of %d pods of the new version available", have.serving(), size)

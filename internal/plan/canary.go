@@ -63,7 +63,7 @@ func (p *pass) mayNotScale() string {
 // ideal is how many pods each version should end up with at the current step, and why.
 func (p *pass) ideal(c spec.Canary) (counts, string) {
 	if p.stableBeside() == nil {
-		return counts{canary: p.spec.Replicas}, fmt.Sprintf("the only version takes all %d", p.spec.Replicas)
+		return p.countsWithSurge(counts{canary: p.spec.Replicas}), fmt.Sprintf("the only version takes all %d", p.spec.Replicas)
 	}
 	weight := p.weight(c)
 	ideal := idealCounts(p.spec.Replicas, weight, c.MaxWeight, c.MaxSurge)
@@ -71,7 +71,7 @@ func (p *pass) ideal(c spec.Canary) (counts, string) {
 	if c.MaxWeight != 100 {
 		share = fmt.Sprintf("%d/%d", weight, c.MaxWeight)
 	}
-	return ideal, fmt.Sprintf("%s of %d is %d", share, p.spec.Replicas, ideal.canary)
+	return p.countsWithSurge(ideal), fmt.Sprintf("%s of %d is %d", share, p.spec.Replicas, ideal.canary)
 }
 
 // stableBeside is the stable version where it is another than the new one.

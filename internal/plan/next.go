@@ -15,7 +15,9 @@ func Next(o Observed) Plan {
 	if o.Rollout.DeletionTimestamp != nil {
 		return Plan{} // what it owns goes by owner references
 	}
-	r, problems := spec.Resolve(o.Rollout)
+	written, problems := spec.WithWorkload(o.Rollout, o.Workload)
+	r, others := spec.Resolve(written)
+	problems = append(problems, others...)
 	p := newPass(o, r)
 	if len(problems) > 0 {
 		p.refuse(problems)
@@ -26,6 +28,7 @@ func Next(o Observed) Plan {
 		return p.plan
 	}
 	p.revise()
+	p.lookForRestart()
 	switch strategy := r.Strategy.(type) {
 	case spec.Canary:
 		p.is.BlueGreen = v1alpha1.BlueGreenStatus{}
@@ -34,6 +37,8 @@ func Next(o Observed) Plan {
 		p.is.Canary = v1alpha1.CanaryStatus{}
 		p.blueGreen(strategy)
 	}
+	p.replaceOld()
+	p.takeOver()
 	p.forget()
 	p.conclude()
 	return p.plan
@@ -60,6 +65,9 @@ type pass struct {
 	create *CreateReplicaSet
 	// begun, retried, resumed and mended (an invalid spec) say what happened in this pass that conditions tell of.
 	begun, retried, resumed, mended bool
+
+	// restart is the restart that is under way, nil if there is none.
+	restart *restart
 
 	plan Plan
 }

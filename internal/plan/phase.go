@@ -22,6 +22,8 @@ func (p *pass) phase() (v1alpha1.RolloutPhase, string) {
 		return v1alpha1.RolloutPhasePaused, "manually paused"
 	case len(s.PauseConditions) > 0:
 		return v1alpha1.RolloutPhasePaused, string(s.PauseConditions[0].Reason)
+	case p.isRestarting():
+		return v1alpha1.RolloutPhaseProgressing, "rollout is restarting"
 	case s.UpdatedReplicas < p.spec.Replicas:
 		return v1alpha1.RolloutPhaseProgressing, "more replicas need to be updated"
 	case s.AvailableReplicas < s.UpdatedReplicas:

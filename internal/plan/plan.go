@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
@@ -24,6 +25,9 @@ type Observed struct {
 	// Pods of versions, by the version's hash, read from the API server in this very pass. Only those that were asked for by
 	// [NeedPods] are there.
 	Pods map[string][]*corev1.Pod
+	// Workload is what spec.workloadRef refers to: an *appsv1.Deployment, *appsv1.ReplicaSet or *corev1.PodTemplate. Nil: there is
+	// none of that name.
+	Workload metav1.Object
 	// CreateFailure is why the ReplicaSet that an earlier plan of this same pass wanted could not be created, if so.
 	CreateFailure *CreateFailure
 }
@@ -64,7 +68,7 @@ type Plan struct {
 func (p Plan) Writes() bool { return len(p.Grow)+len(p.Route)+len(p.Shrink) > 0 || p.Record != nil }
 
 // Change is one write to one object other than the Rollout: [CreateReplicaSet], [UpdateReplicaSet], [DeleteReplicaSet],
-// [UpdateService], [UpdatePod] or [EvictPod].
+// [UpdateService], [UpdatePod], [EvictPod] or [ScaleWorkload].
 type Change interface {
 	isChange()
 	// Why says in a few words what the change follows from.

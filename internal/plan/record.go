@@ -77,12 +77,13 @@ func (p *pass) dropStaleResume() {
 // record puts the next state of the Rollout into the plan if it differs from what was observed.
 func (p *pass) record() {
 	to := *p.Rollout
-	to.Status = *p.is
 	to.Annotations = maps.Clone(p.Rollout.Annotations)
 	if to.Annotations == nil {
 		to.Annotations = map[string]string{}
 	}
 	maps.Copy(to.Annotations, p.annotations)
+	p.seeWorkload(to.Annotations)
+	to.Status = *p.is
 	if p.spec.ReplicasUnset {
 		to.Spec.Replicas = &p.spec.Replicas
 	}

@@ -143,7 +143,7 @@ func (p *pass) inherited() map[string]string {
 	for key, value := range p.Rollout.Annotations {
 		switch key {
 		case corev1.LastAppliedConfigAnnotation, v1alpha1.RevisionAnnotation, v1alpha1.RevisionHistoryAnnotation,
-			v1alpha1.DesiredReplicasAnnotation, v1alpha1.NotifiedAnnotation:
+			v1alpha1.DesiredReplicasAnnotation, v1alpha1.NotifiedAnnotation, v1alpha1.WorkloadGenerationAnnotation:
 		default:
 			annotations[key] = value
 		}

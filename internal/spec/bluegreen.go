@@ -24,6 +24,8 @@ type BlueGreen struct {
 	// AbortScaleDownDelay is how long the new stack is kept after an abort, if AbortScaleDown; otherwise it stays.
 	AbortScaleDownDelay time.Duration
 	AbortScaleDown      bool
+	// MaxUnavailable is how many pods may be missing while pods are restarted.
+	MaxUnavailable int32
 }
 
 func (BlueGreen) isStrategy() {}
@@ -32,7 +34,6 @@ const blueGreenField = "spec.strategy.blueGreen"
 
 func (p *problems) blueGreen(b *v1alpha1.BlueGreenStrategy, replicas int32, historyLimit int) BlueGreen {
 	p.refuse(blueGreenField+".", []optional{
-		{"maxUnavailable", b.MaxUnavailable != nil},
 		{"prePromotionAnalysis", b.PrePromotionAnalysis != nil},
 		{"postPromotionAnalysis", b.PostPromotionAnalysis != nil},
 		{"antiAffinity", b.AntiAffinity != nil},
@@ -54,6 +55,7 @@ func (p *problems) blueGreen(b *v1alpha1.BlueGreenStrategy, replicas int32, hist
 		ScaleDownDelay:              seconds(orDefault(b.ScaleDownDelaySeconds, v1alpha1.DefaultScaleDownDelaySeconds)),
 		ScaleDownDelayRevisionLimit: int(orDefault(b.ScaleDownDelayRevisionLimit, math.MaxInt32)),
 		AbortScaleDownDelay:         seconds(orDefault(b.AbortScaleDownDelaySeconds, v1alpha1.DefaultAbortScaleDownDelaySeconds)),
+		MaxUnavailable:              p.blueGreenUnavailable(b.MaxUnavailable, replicas),
 	}
 	out.AbortScaleDown = out.AbortScaleDownDelay > 0
 	if b.ScaleDownDelayRevisionLimit != nil && out.ScaleDownDelayRevisionLimit > historyLimit {

@@ -82,8 +82,6 @@ type optional struct {
 func (p *problems) general(ro *v1alpha1.Rollout, r Rollout) {
 	s := ro.Spec
 	p.refuse("spec.", []optional{
-		{"workloadRef", s.WorkloadRef != nil},
-		{"restartAt", s.RestartAt != nil},
 		{"rollbackWindow", s.RollbackWindow != nil},
 		{"analysis", s.Analysis != nil},
 	})
@@ -103,7 +101,7 @@ func (p *problems) general(ro *v1alpha1.Rollout, r Rollout) {
 }
 
 func (p *problems) selector(s v1alpha1.RolloutSpec) {
-	if s.WorkloadRef != nil {
+	if s.WorkloadRef != nil { // and not found, or WithWorkload would have taken it away
 		return
 	}
 	if s.Selector == nil {

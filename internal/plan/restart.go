@@ -1,0 +1,225 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// restartCheck is how often a restart looks again where nothing happens: a PodDisruptionBudget that forbade an eviction does not
+// say when it allows one.
+const restartCheck = 30 * time.Second
+
+// restart is the replacing of pods that were created before an instant, version by version (behaviour.md A14).
+//
+// All it goes by is what can be seen: spec.restartAt, status.restartedAt and the pods. So whoever continues it after a crash does
+// what would have been done, the pod too many of a surge included.
+type restart struct {
+	before metav1.Time
+	// of is the version whose turn it is, and old are its pods that are still to be replaced. Nil when none are left of any.
+	of  *version
+	old []*corev1.Pod
+
+	// surge: no pod may be missing, so the version gets one more than it should have, and only then gives one of the old ones up.
+	surge bool
+	// asked is that this pass wants the pod too many, and given that the version had been told of it before.
+	asked, given bool
+}
+
+// isRestarting reports whether pods are to be replaced, now or later.
+func (p *pass) isRestarting() bool {
+	at := p.Rollout.Spec.RestartAt
+	return at != nil && !at.Equal(p.is.RestartedAt)
+}
+
+// lookForRestart finds out which pods a restart has still to replace. While one is under way the pods themselves say how many are
+// available: a ReplicaSet's status may not tell yet of the pod that was evicted a moment ago, and whoever scales down by it would
+// take away what stands in for that.
+func (p *pass) lookForRestart() {
+	if !p.isRestarting() {
+		return
+	}
+	at := p.Rollout.Spec.RestartAt
+	if p.Now.Before(at.Time) {
+		p.note(TopicWait, "the restart", "until "+at.UTC().Format(time.RFC3339))
+		p.wake(at.Time)
+		return
+	}
+	r := &restart{before: *at, surge: p.spec.MaxUnavailable() == 0}
+	for _, v := range p.restartOrder() {
+		seen, looked := p.Pods[v.hash]
+		if !looked {
+			p.need(NeedPods{Hash: v.hash})
+			continue
+		}
+		v.believe(seen, p.Now)
+		if old := createdBefore(seen, at); r.of == nil && len(old) > 0 {
+			r.of, r.old = v, old
+		}
+	}
+	if len(p.plan.Needs) == 0 {
+		p.restart = r
+	}
+}
+
+// restartOrder are the versions with pods to stay, in the order in which they are restarted: the stable one, which serves, then the
+// new one, then the oldest.
+func (p *pass) restartOrder() []*version {
+	order := []*version{p.stable}
+	if p.new != p.stable {
+		order = append(order, p.new)
+	}
+	for i := len(p.others) - 1; i >= 0; i-- {
+		order = append(order, &p.others[i])
+	}
+	return slices.DeleteFunc(order, func(v *version) bool { return v.desired() == 0 })
+}
+
+// believe takes the number of available pods from the pods, where that is less than what the ReplicaSet says.
+func (v *version) believe(pods []*corev1.Pod, now time.Time) {
+	available := int32(0)
+	for _, pod := range pods {
+		if isAvailable(pod, v.Spec.MinReadySeconds, now) {
+			available++
+		}
+	}
+	set := *v.ReplicaSet // the cache's own stays as it is
+	set.Status.AvailableReplicas = min(set.Status.AvailableReplicas, available)
+	v.ReplicaSet = &set
+}
+
+// stays reports whether a pod is one that its ReplicaSet counts.
+func stays(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
+func isAvailable(pod *corev1.Pod, minReadySeconds int32, now time.Time) bool {
+	if !stays(pod) {
+		return false
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return !now.Before(c.LastTransitionTime.Add(time.Duration(minReadySeconds) * time.Second))
+		}
+	}
+	return false
+}
+
+func createdBefore(pods []*corev1.Pod, at *metav1.Time) []*corev1.Pod {
+	var old []*corev1.Pod
+	for _, pod := range pods {
+		if stays(pod) && pod.CreationTimestamp.Before(at) {
+			old = append(old, pod)
+		}
+	}
+	return old
+}
+
+// withSurge is how many pods a version should have that should have n: one more while its pods are restarted and none may be missing.
+func (p *pass) withSurge(v *version, n int32) int32 {
+	r := p.restart
+	if r == nil || !r.surge || r.of == nil || r.of != v {
+		return n
+	}
+	r.asked, r.given = true, v.desired() > n
+	return n + 1
+}
+
+// countsWithSurge is withSurge for both versions of a canary. Where rounding to the weight has given a pod too many already, that
+// one will do: another might be more than maxSurge allows.
+func (p *pass) countsWithSurge(n counts) counts {
+	if n.canary+n.stable > p.spec.Replicas {
+		return n
+	}
+	return counts{canary: p.withSurge(p.new, n.canary), stable: p.withSurge(p.stableBeside(), n.stable)}
+}
+
+// surging is how many pods more than spec.replicas are as it should be.
+func (p *pass) surging() int32 {
+	if p.restart != nil && p.restart.asked {
+		return 1
+	}
+	return 0
+}
+
+// replaceOld evicts the pods that a restart can spare now, and records its end when there are none left to replace.
+func (p *pass) replaceOld() {
+	r := p.restart
+	if r == nil {
+		return
+	}
+	if r.of == nil {
+		p.is.RestartedAt = r.before.DeepCopy()
+		p.note(TopicUpdate, "all pods are restarted", "none is older than "+r.before.UTC().Format(time.RFC3339))
+		return
+	}
+	p.wake(p.Now.Add(restartCheck))
+	if p.shrinks() { // what goes for another reason is not there to stand in for what is restarted
+		p.note(TopicWait, "the restart", "a version is being scaled down")
+		return
+	}
+	spared, why := p.spare()
+	for _, pod := range spared {
+		p.plan.Shrink = append(p.plan.Shrink, EvictPod{Pod: pod, Reason: why})
+		p.note(TopicShrink, "restart pod "+pod.Name, why)
+	}
+	if len(spared) == 0 {
+		p.note(TopicWait, fmt.Sprintf("the restart of %s of %s", pods(int32(len(r.old))), r.of.Name), why)
+	}
+}
+
+// shrinks reports whether this pass scales anything down.
+func (p *pass) shrinks() bool {
+	for _, e := range p.edits {
+		if *e.to.Spec.Replicas < *e.from.Spec.Replicas {
+			return true
+		}
+	}
+	return false
+}
+
+// spare returns the old pods that can go now, or none and what has to come first. Those that are not available go first and cost
+// nothing: perhaps a restart is what they need. Of the others only as many as leave the minimum available.
+func (p *pass) spare() (spared []*corev1.Pod, why string) {
+	r := p.restart
+	if r.asked && !r.given {
+		return nil, "one more pod comes first: none may be missing"
+	}
+	available, floor := p.restartBudget()
+	if available == 0 {
+		return nil, "no pod is available"
+	}
+	atOnce := int(max(1, p.spec.MaxUnavailable()))
+	budget := int(available - floor)
+	for _, pod := range r.old {
+		if !isAvailable(pod, r.of.Spec.MinReadySeconds, p.Now) && len(spared) < atOnce {
+			spared = append(spared, pod)
+		}
+	}
+	for _, pod := range r.old {
+		if isAvailable(pod, r.of.Spec.MinReadySeconds, p.Now) && len(spared) < atOnce && budget > 0 {
+			spared, budget = append(spared, pod), budget-1
+		}
+	}
+	if len(spared) == 0 {
+		return nil, fmt.Sprintf("%d available, and more than %d must be", available, floor)
+	}
+	return spared, "created before " + r.before.UTC().Format(time.RFC3339)
+}
+
+// restartBudget is how many pods are available and how many must remain so. That is all that are wanted, whatever for, less
+// maxUnavailable; and where that is none, less the one that the surge has added.
+func (p *pass) restartBudget() (available, floor int32) {
+	wanted := int32(0)
+	for _, v := range p.all() {
+		available += v.fleet().serving()
+		wanted += v.desired()
+	}
+	if p.restart.surge {
+		return available, max(p.spec.Replicas, wanted-1)
+	}
+	return available, max(p.spec.Replicas, wanted) - max(1, p.spec.MaxUnavailable())
+}
