@@ -34,6 +34,9 @@ func OtherPodHashes(template *corev1.PodTemplateSpec, collisions *int32) iter.Se
 
 // StepHash names a list of steps; a change of it starts the update anew from the first one.
 func StepHash(steps []v1alpha1.CanaryStep) string {
+	if len(steps) == 0 {
+		steps = nil // an empty list is none, as in the JSON that the API server keeps
+	}
 	return encode(mustJSON(steps), nil)
 }
 

@@ -281,6 +281,9 @@ func (r *rules) events(p sim.Pass) {
 			r.history.fail("events", "told twice: %s %s", e.Reason, e.Message)
 		}
 		r.told[key] = true
+		if e.Reason == v1alpha1.EventRolloutAborted { // the engine's own turn: versions may change by the same numbers again
+			r.told = map[string]bool{key: true}
+		}
 	}
 }
 
