@@ -46,7 +46,13 @@ func sameButDefaults(wanted, stored any) bool {
 			}
 		}
 		for key, value := range s {
-			if _, ok := w[key]; !ok {
+			if freeForm[key] {
+				if !reflect.DeepEqual(w[key], value) && !(empty(w[key]) && empty(value)) {
+					return false
+				}
+				continue
+			}
+			if w[key] == nil { // left out; or null, as Go writes the service of a gRPC probe
 				if !empty(value) && !isDefault(key, value, w) && !sameButDefaults(nil, value) {
 					return false
 				}
@@ -95,28 +101,51 @@ func empty(v any) bool {
 	return false
 }
 
+// freeForm are the fields whose keys people choose: nothing is filled in there, whatever it is called.
+var freeForm = map[string]bool{
+	"annotations":      true,
+	"labels":           true,
+	"limits":           true,
+	"matchLabels":      true,
+	"nodeSelector":     true,
+	"options":          true,
+	"overhead":         true,
+	"volumeAttributes": true,
+}
+
 // podDefaults are the values that the API server gives to fields of a pod template that were left out, by the field's name
 // (k8s.io/kubernetes/pkg/apis/core/v1/defaults.go). A name means the same wherever it occurs, but where two are listed either does.
 var podDefaults = map[string][]any{
 	"apiVersion":                    {"v1"}, // of a fieldRef
+	"cachingMode":                   {"ReadWrite"},
 	"defaultMode":                   {float64(0o644)},
 	"dnsPolicy":                     {"ClusterFirst"},
 	"enableServiceLinks":            {true},
+	"expirationSeconds":             {float64(3600)}, // of a projected token
 	"failureThreshold":              {float64(3)},
+	"fsType":                        {"ext4", "xfs"},
 	"initialDelaySeconds":           {float64(0)},
+	"iscsiInterface":                {"default"},
+	"keyring":                       {"/etc/ceph/keyring"},
+	"kind":                          {"Shared"}, // of an Azure disk
 	"mode":                          {"Filesystem"},
+	"path":                          {"/"}, // of an HTTP probe
 	"periodSeconds":                 {float64(10)},
+	"pool":                          {"rbd"},
 	"protocol":                      {"TCP"},
+	"readOnly":                      {false},
 	"restartPolicy":                 {"Always"},
-	"scheme":                        {"HTTP"},
 	"schedulerName":                 {"default-scheduler"},
+	"scheme":                        {"HTTP"},
+	"service":                       {""}, // of a gRPC probe
+	"storageMode":                   {"ThinProvisioned"},
 	"successThreshold":              {float64(1)},
 	"terminationGracePeriodSeconds": {float64(30)},
 	"terminationMessagePath":        {"/dev/termination-log"},
 	"terminationMessagePolicy":      {"File"},
 	"timeoutSeconds":                {float64(1)},
-	"type":                          {""},
-	"service":                       {""}, // of a gRPC probe
+	"type":                          {""}, // of a hostPath
+	"user":                          {"admin"},
 	"volumeMode":                    {"Filesystem"},
 }
 
@@ -125,6 +154,11 @@ func isDefault(key string, value any, siblings map[string]any) bool {
 	case "imagePullPolicy":
 		image, _ := siblings["image"].(string)
 		return value == defaultPullPolicy(image)
+	case "pullPolicy": // of an image volume
+		reference, _ := siblings["reference"].(string)
+		return value == defaultPullPolicy(reference)
+	case "hostPort": // with host network
+		return value == siblings["containerPort"]
 	case "requests": // a request that was left out is its limit
 		return reflect.DeepEqual(value, siblings["limits"])
 	}
