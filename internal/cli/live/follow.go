@@ -2,9 +2,7 @@ package live
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -58,15 +56,17 @@ func (c Client) FollowRollout(ctx context.Context, name string) (<-chan Sight, e
 
 // follower turns watches into sights.
 type follower struct {
-	changed  chan struct{} // of one element: a change that is not looked at yet
-	troubled chan error    // likewise
+	changed chan struct{} // of one element: a change that is not looked at yet
+	answers chan answer
+	// troubles are the resources whose last request failed, and how.
+	troubles map[string]error
 	rollout  cache.SharedIndexInformer
 	// The two others are nil where only the Rollout is followed.
 	replicaSets, pods cache.SharedIndexInformer
 }
 
 func (c Client) follower(name string) *follower {
-	f := &follower{changed: make(chan struct{}, 1), troubled: make(chan error, 1)}
+	f := &follower{changed: make(chan struct{}, 1), answers: make(chan answer), troubles: map[string]error{}}
 	f.rollout = watchAll[v1alpha1.Rollout](f, c, Rollouts, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String(),
 	})
@@ -82,14 +82,18 @@ func watchAll[T any](f *follower, c Client, resource schema.GroupVersionResource
 	}
 	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return client.List(ctx, selecting(o))
+			list, err := client.List(ctx, selecting(o))
+			f.report(ctx, resource.Resource, err)
+			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return client.Watch(ctx, selecting(o))
+			w, err := client.Watch(ctx, selecting(o))
+			f.report(ctx, resource.Resource, err)
+			return w, err
 		},
 	}, c.Interface)
 	informer := cache.NewSharedIndexInformer(lw, &unstructured.Unstructured{}, 0, cache.Indexers{})
-	// The errors of these three can only come from an informer that has been started.
+	// The errors of these two can only come from an informer that has been started.
 	_ = informer.SetTransform(func(obj any) (any, error) {
 		u, ok := obj.(*unstructured.Unstructured)
 		if !ok { // a tombstone, or an object that has been through here
@@ -97,7 +101,6 @@ func watchAll[T any](f *follower, c Client, resource schema.GroupVersionResource
 		}
 		return typed[T](u)
 	})
-	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { f.trouble(err) })
 	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { f.change() },
 		UpdateFunc: func(any, any) { f.change() },
@@ -113,15 +116,32 @@ func (f *follower) change() {
 	}
 }
 
-// trouble passes an error on, unless it is how every watch ends once in a while.
-func (f *follower) trouble(err error) {
-	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, io.EOF) {
+// answer is how a request for a resource ended.
+type answer struct {
+	resource string
+	err      error
+}
+
+// report tells how a request ended: with trouble, or well, which is the end of any trouble there was. It is told here, since the
+// library keeps it to itself when it cannot connect. That a watch has to begin anew once in a while is no trouble.
+func (f *follower) report(ctx context.Context, resource string, err error) {
+	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return
 	}
 	select {
-	case f.troubled <- err:
-	default:
+	case f.answers <- answer{resource, err}:
+	case <-ctx.Done():
 	}
+}
+
+// trouble is one of those there are, nil if there are none.
+func (f *follower) trouble() error {
+	for _, resource := range []string{Rollouts.Resource, replicaSets.Resource, pods.Resource} {
+		if err := f.troubles[resource]; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *follower) run(ctx context.Context, first view.Objects) <-chan Sight {
@@ -147,8 +167,11 @@ func (f *follower) run(ctx context.Context, first view.Objects) <-chan Sight {
 				if ready == nil {
 					next, out = f.look(), sights
 				}
-			case err := <-f.troubled:
-				next.Trouble, out = err, sights
+			case a := <-f.answers:
+				if a.err != nil || f.troubles[a.resource] != nil {
+					f.troubles[a.resource] = a.err
+					next.Trouble, out = f.trouble(), sights
+				}
 			}
 		}
 	}()
@@ -179,7 +202,7 @@ func (f *follower) look() Sight {
 	if len(rollouts) == 0 {
 		return Sight{Gone: true}
 	}
-	return Sight{Objects: view.Objects{
+	return Sight{Trouble: f.trouble(), Objects: view.Objects{
 		Rollout:     rollouts[0],
 		ReplicaSets: stored[appsv1.ReplicaSet](f.replicaSets),
 		Pods:        stored[corev1.Pod](f.pods),

@@ -89,8 +89,10 @@ func TestFollow(t *testing.T) {
 
 func TestFollowTellsOfTrouble(t *testing.T) {
 	c, client := newClient(t)
-	client.PrependWatchReactor("pods", func(k8stesting.Action) (bool, watch.Interface, error) {
-		return true, nil, errors.New("you may not watch pods")
+	left := 1
+	client.PrependWatchReactor("rollouts", func(k8stesting.Action) (bool, watch.Interface, error) {
+		left--
+		return left == 0, nil, errors.New("the connection is lost")
 	})
 	sights, err := c.Follow(t.Context(), "web")
 	if err != nil {
@@ -100,6 +102,7 @@ func TestFollowTellsOfTrouble(t *testing.T) {
 	if s.Objects.Rollout == nil {
 		t.Error("what was seen before is forgotten")
 	}
+	until(t, sights, func(s live.Sight) bool { return s.Trouble == nil })
 }
 
 // Who waits for a status needs no right to see pods.

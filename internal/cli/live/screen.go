@@ -69,10 +69,6 @@ const (
 // settle is how long changes are collected before they are shown: what happens together arrives on several watches.
 const settle = 50 * time.Millisecond
 
-// troubleLasts is how long trouble is believed in: while it goes on it is reported again and again, every 30 s at least, but nobody
-// reports that it is over.
-const troubleLasts = 45 * time.Second
-
 // Show shows the Rollout as it changes, until done says that it is enough, or ctx ends, which is reported as its error.
 func (s Screen) Show(ctx context.Context, sights <-chan Sight, done func(view.Rollout) bool) error {
 	if s.Terminal() {
@@ -92,13 +88,11 @@ func (s Screen) draw(ctx context.Context, sights <-chan Sight, done func(view.Ro
 	second := s.Clock.NewTicker(time.Second)
 	defer second.Stop()
 
-	var (
-		last Sight
-		seen time.Time
-	)
+	var last Sight
 	for {
 		select {
 		case <-ctx.Done():
+			_, _ = io.WriteString(s.Out, "\n") // below the ^C that the terminal shows
 			return ctx.Err()
 		case sight, open := <-sights:
 			if !open {
@@ -107,14 +101,11 @@ func (s Screen) draw(ctx context.Context, sights <-chan Sight, done func(view.Ro
 			if sight.Gone {
 				return GoneError{last.name()}
 			}
-			last, seen = sight, s.Clock.Now()
+			last = sight
 		case <-second.C(): // ages and countdowns
 		}
 		if last.Objects.Rollout == nil {
 			continue
-		}
-		if s.Clock.Since(seen) > troubleLasts {
-			last.Trouble = nil
 		}
 		r := view.Of(last.Objects, s.Clock.Now())
 		if err := s.picture(r, last.Trouble); err != nil {
@@ -162,6 +153,9 @@ func (s Screen) log(ctx context.Context, sights <-chan Sight, done func(view.Rol
 		first := name == ""
 		name = r.Name
 		line := r.Summary()
+		if sight.Trouble == nil {
+			trouble = ""
+		}
 		switch {
 		case sight.Trouble != nil && sight.Trouble.Error() != trouble:
 			trouble = sight.Trouble.Error()
@@ -177,7 +171,7 @@ func (s Screen) log(ctx context.Context, sights <-chan Sight, done func(view.Rol
 				return err
 			}
 		case line != last:
-			last, trouble = line, ""
+			last = line
 			if err := s.line(line); err != nil {
 				return err
 			}
