@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"os"
@@ -69,7 +70,7 @@ func addFlags(f *pflag.FlagSet, s *settings, o *controller.Options) {
 	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the cluster; without it $KUBECONFIG, then the pod's own service account")
 	f.StringVar(&s.context, "context", "", "`NAME` of the kubeconfig's context to use")
 	f.BoolVar(&s.namespaced, "namespaced", false, "look after one namespace only: --namespace, or else the kubeconfig's or the pod's own")
-	f.StringVarP(&s.namespace, "namespace", "n", "", "namespace that --namespaced means, and that holds the leader election's lease")
+	f.StringVarP(&s.namespace, "namespace", "n", "", "namespace that --namespaced means; without $POD_NAMESPACE also the one that holds the leader election's lease")
 	f.StringVar(&o.InstanceID, "instance-id", "", "look after objects only whose label argo-rollouts.argoproj.io/controller-instance-id has this value; without it, after those without the label")
 	f.IntVar(&o.RolloutThreads, "rollout-threads", 10, "how many Rollouts to work on at once")
 	f.IntVar(&o.MetricsPort, "metrics-port", 8090, "port for Prometheus metrics; 0 for none")
@@ -106,7 +107,7 @@ func start(cmd *cobra.Command, s settings, o controller.Options) error {
 	if err != nil {
 		return err
 	}
-	o.OwnNamespace = namespace
+	o.OwnNamespace = cmp.Or(os.Getenv("POD_NAMESPACE"), namespace)
 	if s.namespaced {
 		o.Namespace = namespace
 	}
@@ -136,7 +137,7 @@ func newLogger(s settings) (*slog.Logger, error) {
 	return slog.New(handler), nil
 }
 
-// connect finds the cluster, and the namespace that is the controller's own there.
+// connect finds the cluster, and the namespace that is meant there.
 func connect(s settings) (*rest.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = s.kubeconfig
@@ -155,9 +156,6 @@ func connect(s settings) (*rest.Config, string, error) {
 		config.Burst = int(2*s.qps) + 1
 	}
 	config.UserAgent = "sluice-controller/" + buildinfo.Version()
-	if own := os.Getenv("POD_NAMESPACE"); own != "" && s.namespace == "" {
-		return config, own, nil
-	}
 	namespace, _, err := loader.Namespace()
 	if err != nil {
 		return nil, "", fmt.Errorf("find the namespace: %w", err)

@@ -30,9 +30,9 @@ type Namespace struct {
 	Config     *rest.Config
 	Kubeconfig string
 
-	t          *testing.T
-	controller *exec.Cmd
-	log        string
+	t           *testing.T
+	controllers []*exec.Cmd
+	log         string
 }
 
 // New makes a namespace for the test, which is deleted when the test has ended.
@@ -50,7 +50,9 @@ func New(t *testing.T) *Namespace {
 		t: t, log: filepath.Join(t.TempDir(), "controller.log"),
 	}
 	t.Cleanup(func() {
-		ns.StopController(syscall.SIGTERM)
+		for len(ns.controllers) > 0 {
+			ns.StopController(syscall.SIGTERM)
+		}
 		if t.Failed() {
 			ns.showLog()
 		}
@@ -62,7 +64,7 @@ func New(t *testing.T) *Namespace {
 // Program is the path of one of Sluice's programs.
 func Program(name string) string { return filepath.Join(shared.bin, name) }
 
-// StartController starts a controller that looks after this namespace only.
+// StartController starts a controller that looks after this namespace only, beside those that run already.
 func (ns *Namespace) StartController(flags ...string) {
 	ns.t.Helper()
 	log, err := os.OpenFile(ns.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -76,20 +78,23 @@ func (ns *Namespace) StartController(flags ...string) {
 	}, flags...)
 	cmd := exec.Command(Program("sluice-controller"), args...)
 	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), "POD_NAMESPACE=argo-rollouts") // as config/install has it: leases are there
 	if err := cmd.Start(); err != nil {
 		ns.t.Fatal(err)
 	}
-	ns.controller = cmd
+	ns.controllers = append(ns.controllers, cmd)
 }
 
-// StopController ends the controller of this namespace with a signal, if it runs.
+// StopController ends the controller that was started first, of those that run, with a signal.
 func (ns *Namespace) StopController(signal os.Signal) {
-	if ns.controller == nil {
-		return
+	ns.t.Helper()
+	if len(ns.controllers) == 0 {
+		ns.t.Fatal("no controller runs")
 	}
-	_ = ns.controller.Process.Signal(signal)
-	_ = ns.controller.Wait() // ended by a signal is what was asked for
-	ns.controller = nil
+	first := ns.controllers[0]
+	_ = first.Process.Signal(signal)
+	_ = first.Wait() // ended by a signal is what was asked for
+	ns.controllers = ns.controllers[1:]
 }
 
 func (ns *Namespace) showLog() {

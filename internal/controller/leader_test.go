@@ -1,0 +1,37 @@
+package controller_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/playtest"
+)
+
+// TestTheStandbyTakesOver runs two controllers of which one leads, and ends the one that leads: at once where it is asked to
+// stop, since it gives its lease back, and when the lease has run out where it is killed.
+func TestTheStandbyTakesOver(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]syscall.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := playtest.New(t)
+			flags := []string{
+				"--leader-elect=true", "--instance-id", ns.Name, // each instance has a lease of its own
+				"--leader-election-lease-duration=3s", "--leader-election-renew-deadline=2s", "--leader-election-retry-period=500ms",
+			}
+			ns.StartController(flags...)
+			manifest := strings.Replace(canary(1, `{}`), "{name: web}", "{name: web, labels: {"+v1alpha1.InstanceIDLabel+": "+ns.Name+"}}", 1)
+			ns.CreateRollout(manifest)
+			ns.WaitForRollout("web", "to be Healthy under the first controller", playtest.Healthy)
+
+			ns.StartController(flags...)
+			ns.StopController(signal)
+			ns.SetImage("web", "nginx:2")
+			ns.WaitForRollout("web", "to be Healthy under the second", func(ro *v1alpha1.Rollout) bool {
+				return playtest.Healthy(ro) && ro.Annotations[v1alpha1.RevisionAnnotation] == "2"
+			})
+		})
+	}
+}
