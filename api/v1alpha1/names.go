@@ -50,6 +50,10 @@ const (
 	// version plays now, as JSON, so that only these are taken away later.
 	EphemeralMetadataAnnotation = "rollout.argoproj.io/ephemeral-metadata"
 
+	// EphemeralMetadataPodsAnnotation is on a ReplicaSet beside it: what of that the pods that run are known to carry, as JSON.
+	// While it differs they are looked at. Upstream does not know it, and leaves it alone.
+	EphemeralMetadataPodsAnnotation = "rollout.argoproj.io/ephemeral-metadata-pods"
+
 	// ScaleDownDeadlineAnnotation is on a ReplicaSet that is kept for a while after it stopped serving: the RFC 3339 instant,
 	// in UTC, from which it may be scaled to zero. The key has no domain, and never had.
 	ScaleDownDeadlineAnnotation = "scale-down-deadline"

@@ -37,7 +37,11 @@ func (r *Rollouts) apply(ctx context.Context, seen plan.Observed, p plan.Plan) e
 		}
 		r.events.Event(seen.Rollout, kind, e.Reason, e.Message)
 	}
-	return nil
+	var failures []error
+	for _, change := range p.Label { // each for itself: one that fails is no reason to leave out the rest
+		failures = append(failures, r.change(ctx, seen.Rollout, change))
+	}
+	return errors.Join(failures...)
 }
 
 func (r *Rollouts) change(ctx context.Context, rollout *v1alpha1.Rollout, change plan.Change) error {
@@ -79,7 +83,7 @@ func (r *Rollouts) adopt(ctx context.Context, rollout *v1alpha1.Rollout, want *a
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(want), &have); err != nil {
 		return fmt.Errorf("read ReplicaSet %s, which exists already: %w", want.Name, err)
 	}
-	if metav1.IsControlledBy(&have, rollout) && spec.SameTemplate(&want.Spec.Template, &have.Spec.Template) {
+	if metav1.IsControlledBy(&have, rollout) && spec.SameTemplate(spec.Bare(want), spec.Bare(&have)) {
 		r.sent.wrote(client.ObjectKeyFromObject(rollout), &have, r.clock.Now())
 		return errBehind
 	}

@@ -16,6 +16,8 @@ func (p *pass) blueGreen(b spec.BlueGreen) {
 	if p.is.StableRS == "" {
 		p.promote("Initial deploy")
 	}
+	p.separate(b.AntiAffinity)
+	p.dress(b.NewMetadata, b.StableMetadata)
 	p.checkServices(
 		serviceRef{"spec.strategy.blueGreen.activeService", b.ActiveService},
 		serviceRef{"spec.strategy.blueGreen.previewService", b.PreviewService},

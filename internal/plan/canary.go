@@ -12,6 +12,8 @@ func (p *pass) canary(c spec.Canary) {
 		p.promote("Initial deploy")
 	}
 	p.releaseServices()
+	p.separate(c.AntiAffinity)
+	p.dress(c.NewMetadata, c.StableMetadata)
 	p.scaleCanary(c)
 	if !p.promoted() {
 		p.advance(c)

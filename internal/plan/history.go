@@ -10,6 +10,10 @@ func (p *pass) forget() {
 		if v.desired() > 0 || v.Status.Replicas > 0 || v.Status.ObservedGeneration < v.Generation {
 			continue
 		}
+		if _, edited := p.edits[v.Name]; edited { // and so it will be another version of the object: the next pass deletes it
+			excess--
+			continue
+		}
 		reason := fmt.Sprintf("%d old revisions are kept", p.spec.RevisionHistoryLimit)
 		p.plan.Shrink = append(p.plan.Shrink, DeleteReplicaSet{ReplicaSet: v.ReplicaSet, Reason: reason})
 		p.note(TopicShrink, fmt.Sprintf("delete %s of revision %d", v.Name, v.revision), reason)

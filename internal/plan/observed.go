@@ -124,7 +124,7 @@ func findNew(sorted []version, r spec.Rollout, collisions *int32) int {
 			return i
 		}
 	}
-	return slices.IndexFunc(sorted, func(v version) bool { return spec.SameTemplate(&r.Template, &v.Spec.Template) })
+	return slices.IndexFunc(sorted, func(v version) bool { return spec.SameTemplate(&r.Template, spec.Bare(v.ReplicaSet)) })
 }
 
 // maxRevision is the highest revision among versions, 0 for none.

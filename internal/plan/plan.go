@@ -55,6 +55,9 @@ type Plan struct {
 	Record *Record
 	// Events are published after the record. Each tells of a change, so a plan that changes nothing has none.
 	Events []Event
+	// Label changes labels and annotations of running pods. After the record, which does not depend on them: a pod that the API
+	// server will not let be changed must not hold anything up. They may fail one by one; a later pass sees what is missing.
+	Label []Change
 	// Wake is when to look again if nothing happens first. Zero: there is nothing to wait for.
 	Wake time.Time
 	// Needs is what must be looked at before more can be decided. If there is any the plan is not to be carried out: the shell
@@ -65,7 +68,9 @@ type Plan struct {
 }
 
 // Writes reports whether the plan asks for any write at all.
-func (p Plan) Writes() bool { return len(p.Grow)+len(p.Route)+len(p.Shrink) > 0 || p.Record != nil }
+func (p Plan) Writes() bool {
+	return len(p.Grow)+len(p.Route)+len(p.Shrink)+len(p.Label) > 0 || p.Record != nil
+}
 
 // Change is one write to one object other than the Rollout: [CreateReplicaSet], [UpdateReplicaSet], [DeleteReplicaSet],
 // [UpdateService], [UpdatePod], [EvictPod] or [ScaleWorkload].
@@ -176,6 +181,7 @@ const (
 	TopicGrow   Topic = "grow"   // pods are added
 	TopicRoute  Topic = "route"  // traffic is sent elsewhere
 	TopicShrink Topic = "shrink" // pods or old ReplicaSets are taken away
+	TopicLabel  Topic = "label"  // pods get the labels and annotations of their version's part
 	TopicWait   Topic = "wait"   // something must come first
 	TopicStep   Topic = "step"   // a step of the canary ended or began
 	TopicUpdate Topic = "update" // an update begins, ends, is aborted or tried again

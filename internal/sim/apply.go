@@ -69,6 +69,7 @@ func (w *World) Apply(p plan.Plan, stopAfter int) Outcome {
 	if p.Record != nil {
 		a.record(p.Record)
 	}
+	a.changes(p.Label)
 	return a.Outcome
 }
 
@@ -102,6 +103,8 @@ func (a *application) changes(changes []plan.Change) {
 			a.update(c.From, c.To)
 		case plan.DeleteReplicaSet:
 			a.delete(c.ReplicaSet)
+		case plan.UpdatePod:
+			a.updatePod(c.From, c.To)
 		default:
 			panic(fmt.Sprintf("change of unknown kind %T", c))
 		}
@@ -116,7 +119,7 @@ func (a *application) create(rs *appsv1.ReplicaSet) {
 	switch {
 	case a.refused != "":
 		a.fail(plan.CreateFailure{Name: rs.Name, Message: a.refused})
-	case a.foreign[rs.Name], have != nil && !spec.SameTemplate(&rs.Spec.Template, &have.Spec.Template):
+	case a.foreign[rs.Name], have != nil && !spec.SameTemplate(spec.Bare(rs), spec.Bare(have.ReplicaSet)):
 		a.fail(plan.CreateFailure{Name: rs.Name, Taken: true, Message: fmt.Sprintf("replicasets.apps %q already exists", rs.Name)})
 	case have != nil: // made by a pass that crashed, or one with an older view: look again
 		a.Writes--

@@ -68,12 +68,12 @@ func (c *Controller) pass() {
 	if c.CrashAfter != nil {
 		crashAfter = c.CrashAfter()
 	}
-	pass.Plan = c.Next(observed)
+	pass.Plan = c.decide(&observed)
 	pass.Outcome = w.Apply(pass.Plan, crashAfter)
 	if failure := pass.CreateFailure; failure != nil {
 		observed.CreateFailure = failure
+		pass.Plan = c.decide(&observed)
 		pass.Observed = observed
-		pass.Plan = c.Next(observed)
 		pass.Outcome = w.Apply(pass.Plan, crashAfter)
 	}
 	c.wake = pass.Plan.Wake

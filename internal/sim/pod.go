@@ -22,6 +22,7 @@ type pod struct {
 	ready   bool
 	since   time.Time
 	readyAt time.Time
+	podMeta
 }
 
 // changesAt is when a pod becomes ready.
@@ -68,7 +69,7 @@ func (w *World) readyAt(f Fate) time.Time {
 
 func (w *World) addPod(s *set) {
 	w.uid++
-	s.pods = append(s.pods, &pod{name: name(s.Name, w.uid), created: w.now, readyAt: w.readyAt(w.fate(s))})
+	s.pods = append(s.pods, &pod{name: name(s.Name, w.uid), created: w.now, readyAt: w.readyAt(w.fate(s)), podMeta: w.podMeta(s)})
 }
 
 // change makes a pod ready whose time has come.

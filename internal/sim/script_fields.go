@@ -54,7 +54,7 @@ func setField(ro *v1alpha1.Rollout, key, value string) error {
 	case "label":
 		s.Template.Labels = map[string]string{"app": value}
 	default:
-		return fmt.Errorf("unknown field %q", key)
+		return setPodField(ro, key, value)
 	}
 	return nil
 }

@@ -300,5 +300,6 @@ func setText(s *set) string {
 		parts = append(parts, fmt.Sprintf("%s %s", key[strings.LastIndex(key, "/")+1:], value))
 	}
 	slices.Sort(parts[1:])
+	parts = append(parts, markText(s)...)
 	return strings.Join(parts, ", ")
 }

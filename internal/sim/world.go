@@ -33,6 +33,8 @@ type World struct {
 	// Losses counts the available pods that stopped being so without having been scaled away, Drained those that were.
 	Losses, Drained int
 	reported        int // how many of the losses all ReplicaSets' statuses tell of
+	// Looks counts the times that pods were listed.
+	Looks int
 	// Watch is called after each thing that happens.
 	Watch func()
 

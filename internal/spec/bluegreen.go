@@ -24,6 +24,9 @@ type BlueGreen struct {
 	// AbortScaleDownDelay is how long the new stack is kept after an abort, if AbortScaleDown; otherwise it stays.
 	AbortScaleDownDelay time.Duration
 	AbortScaleDown      bool
+	// NewMetadata is for the pods of the new version during an update, StableMetadata for those of the stable one.
+	NewMetadata, StableMetadata Metadata
+	AntiAffinity                AntiAffinity
 	// MaxUnavailable is how many pods may be missing while pods are restarted.
 	MaxUnavailable int32
 }
@@ -36,9 +39,6 @@ func (p *problems) blueGreen(b *v1alpha1.BlueGreenStrategy, replicas int32, hist
 	p.refuse(blueGreenField+".", []optional{
 		{"prePromotionAnalysis", b.PrePromotionAnalysis != nil},
 		{"postPromotionAnalysis", b.PostPromotionAnalysis != nil},
-		{"antiAffinity", b.AntiAffinity != nil},
-		{"previewMetadata", b.PreviewMetadata != nil},
-		{"activeMetadata", b.ActiveMetadata != nil},
 	})
 	if b.ActiveService == "" {
 		p.add(blueGreenField+".activeService", "is empty: name the Service that production traffic goes through")
@@ -58,6 +58,8 @@ func (p *problems) blueGreen(b *v1alpha1.BlueGreenStrategy, replicas int32, hist
 		MaxUnavailable:              p.blueGreenUnavailable(b.MaxUnavailable, replicas),
 	}
 	out.AbortScaleDown = out.AbortScaleDownDelay > 0
+	out.NewMetadata, out.StableMetadata = metadata(b.PreviewMetadata), metadata(b.ActiveMetadata)
+	out.AntiAffinity = p.antiAffinity(blueGreenField+".antiAffinity", b.AntiAffinity)
 	if b.ScaleDownDelayRevisionLimit != nil && out.ScaleDownDelayRevisionLimit > historyLimit {
 		p.add(blueGreenField+".scaleDownDelayRevisionLimit", "%d is more than spec.revisionHistoryLimit, which is %d: old versions beyond that are deleted",
 			out.ScaleDownDelayRevisionLimit, historyLimit)

@@ -49,6 +49,7 @@ func Resolve(ro *v1alpha1.Rollout) (Rollout, []Problem) {
 	default:
 		p.add("spec.strategy", "Rollout has missing field '.spec.strategy.canary or .spec.strategy.blueGreen': add one of them")
 	}
+	p.metadata(ro)
 	r.PodHash = PodHash(&ro.Spec.Template, ro.Status.CollisionCount)
 	return r, p
 }
@@ -128,9 +129,6 @@ func (p *problems) canary(c *v1alpha1.CanaryStrategy, replicas int32) Canary {
 		{"stableService", c.StableService != ""},
 		{"trafficRouting", c.TrafficRouting != nil},
 		{"analysis", c.Analysis != nil},
-		{"antiAffinity", c.AntiAffinity != nil},
-		{"canaryMetadata", c.CanaryMetadata != nil},
-		{"stableMetadata", c.StableMetadata != nil},
 		{"scaleDownDelaySeconds", c.ScaleDownDelaySeconds != nil},
 		{"scaleDownDelayRevisionLimit", c.ScaleDownDelayRevisionLimit != nil},
 		{"abortScaleDownDelaySeconds", c.AbortScaleDownDelaySeconds != nil},
@@ -140,6 +138,8 @@ func (p *problems) canary(c *v1alpha1.CanaryStrategy, replicas int32) Canary {
 	})
 	out := Canary{MaxWeight: v1alpha1.DefaultMaxTrafficWeight, Threshold: threshold(c.ReplicaProgressThreshold)}
 	out.MaxSurge, out.MaxUnavailable = p.limits(c, replicas)
+	out.NewMetadata, out.StableMetadata = metadata(c.CanaryMetadata), metadata(c.StableMetadata)
+	out.AntiAffinity = p.antiAffinity(canaryField+".antiAffinity", c.AntiAffinity)
 	for i := range c.Steps {
 		if step := p.step(fmt.Sprintf("%s.steps[%d]", canaryField, i), &c.Steps[i], out.MaxWeight); step != nil {
 			out.Steps = append(out.Steps, step)

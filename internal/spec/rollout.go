@@ -40,6 +40,9 @@ type Canary struct {
 	// MaxWeight is the weight that means all traffic.
 	MaxWeight int32
 	Threshold Threshold
+	// NewMetadata is for the pods of the new version during an update, StableMetadata for those of the stable one.
+	NewMetadata, StableMetadata Metadata
+	AntiAffinity                AntiAffinity
 }
 
 func (Canary) isStrategy() {}
