@@ -5,20 +5,17 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -57,6 +54,9 @@ type Options struct {
 // Run looks after Rollouts until ctx ends.
 func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) error {
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
+	if err := requireCRDs(ctx, config, log); err != nil {
+		return err
+	}
 	mgr, err := newManager(config, o)
 	if err != nil {
 		return err
@@ -71,16 +71,21 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	defer stop()
 
 	rollouts := NewRollouts(clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log)
-	err = ctrl.NewControllerManagedBy(mgr).
+	rollouts.workloads, err = newWorkloads(mgr, o, rollouts)
+	if err != nil {
+		return err
+	}
+	controller, err := ctrl.NewControllerManagedBy(mgr).
 		Named("rollout").
 		For(&v1alpha1.Rollout{}).
 		Owns(&appsv1.ReplicaSet{}).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsOf)).
 		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: o.RolloutThreads}).
-		Complete(rollouts)
+		Build(rollouts)
 	if err != nil {
 		return fmt.Errorf("set up the rollout controller: %w", err)
 	}
+	rollouts.workloads.watch = controller.Watch
 	return mgr.Start(ctx)
 }
 
@@ -92,6 +97,7 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 	}{
 		{&appsv1.ReplicaSet{}, ownerIndex, indexOwner},
 		{&v1alpha1.Rollout{}, serviceIndex, indexServices},
+		{&v1alpha1.Rollout{}, workloadIndex, indexWorkload},
 		{&corev1.Service{}, managerIndex, indexManager},
 	} {
 		if err := indexer.IndexField(ctx, i.object, i.name, i.values); err != nil {
@@ -104,9 +110,6 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 func newManager(config *rest.Config, o Options) (manager.Manager, error) {
 	caches, err := caching(o)
 	if err != nil {
-		return nil, err
-	}
-	if err := requireCRDs(config); err != nil {
 		return nil, err
 	}
 	mgr, err := ctrl.NewManager(config, manager.Options{
@@ -133,7 +136,9 @@ func newManager(config *rest.Config, o Options) (manager.Manager, error) {
 
 func scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		v1alpha1.AddToScheme, appsv1.AddToScheme, autoscalingv1.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme,
+	} {
 		if err := add(s); err != nil {
 			panic(err) // the types are compiled in
 		}
@@ -157,6 +162,9 @@ func caching(o Options) (cache.Options, error) {
 		ByObject: map[client.Object]cache.ByObject{
 			&v1alpha1.Rollout{}:  {Label: ofInstance},
 			&appsv1.ReplicaSet{}: {Label: labels.NewSelector().Add(*ofVersion)},
+
+			&appsv1.Deployment{}:  {Transform: onlyTemplate},
+			&corev1.PodTemplate{}: {Transform: onlyTemplate},
 		},
 	}
 	if o.Namespace != "" {
@@ -190,23 +198,6 @@ func address(port int) string {
 		return "0"
 	}
 	return net.JoinHostPort("", strconv.Itoa(port))
-}
-
-// requireCRDs tells at once, and in words, what would otherwise show as an error about REST mappings.
-func requireCRDs(config *rest.Config) error {
-	clients, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return fmt.Errorf("set up discovery: %w", err)
-	}
-	known, err := clients.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("ask the cluster for the kinds it knows: %w", err)
-	}
-	isRollout := func(r metav1.APIResource) bool { return r.Kind == v1alpha1.KindRollout }
-	if known == nil || !slices.ContainsFunc(known.APIResources, isRollout) {
-		return fmt.Errorf("the cluster does not know the kind %s; install the CRDs first: kubectl apply -f config/crd", v1alpha1.RolloutGVK.GroupKind())
-	}
-	return nil
 }
 
 // startEvents returns a recorder under the name that tools know. The usual limit of 25 events an object would swallow the end of
