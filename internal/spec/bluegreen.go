@@ -29,6 +29,10 @@ type BlueGreen struct {
 	AntiAffinity                AntiAffinity
 	// MaxUnavailable is how many pods may be missing while pods are restarted.
 	MaxUnavailable int32
+	// PrePromotion is the analysis before the switch, PostPromotion the one behind it; nil for none.
+	PrePromotion, PostPromotion *Analysis
+	// PostPromotionLimit ends the analysis behind the switch, so that the old stack can go; zero for never.
+	PostPromotionLimit time.Duration
 }
 
 func (BlueGreen) isStrategy() {}
@@ -36,10 +40,6 @@ func (BlueGreen) isStrategy() {}
 const blueGreenField = "spec.strategy.blueGreen"
 
 func (p *problems) blueGreen(b *v1alpha1.BlueGreenStrategy, replicas int32, historyLimit int) BlueGreen {
-	p.refuse(blueGreenField+".", []optional{
-		{"prePromotionAnalysis", b.PrePromotionAnalysis != nil},
-		{"postPromotionAnalysis", b.PostPromotionAnalysis != nil},
-	})
 	if b.ActiveService == "" {
 		p.add(blueGreenField+".activeService", "is empty: name the Service that production traffic goes through")
 	}
@@ -57,6 +57,7 @@ func (p *problems) blueGreen(b *v1alpha1.BlueGreenStrategy, replicas int32, hist
 		AbortScaleDownDelay:         seconds(orDefault(b.AbortScaleDownDelaySeconds, v1alpha1.DefaultAbortScaleDownDelaySeconds)),
 		MaxUnavailable:              p.blueGreenUnavailable(b.MaxUnavailable, replicas),
 	}
+	p.promotionAnalyses(&out, b)
 	out.AbortScaleDown = out.AbortScaleDownDelay > 0
 	out.NewMetadata, out.StableMetadata = metadata(b.PreviewMetadata), metadata(b.ActiveMetadata)
 	out.AntiAffinity = p.antiAffinity(blueGreenField+".antiAffinity", b.AntiAffinity)

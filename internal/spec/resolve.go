@@ -2,7 +2,6 @@ package spec
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -38,6 +37,7 @@ func Resolve(ro *v1alpha1.Rollout) (Rollout, []Problem) {
 		ProgressDeadlineAbort: ro.Spec.ProgressDeadlineAbort,
 		Paused:                ro.Spec.Paused,
 	}
+	r.RunHistory = p.runHistory(ro.Spec.Analysis)
 	p.general(ro, r)
 	switch strategy := ro.Spec.Strategy; {
 	case strategy.Canary != nil && strategy.BlueGreen != nil:
@@ -85,7 +85,6 @@ func (p *problems) general(ro *v1alpha1.Rollout, r Rollout) {
 	s := ro.Spec
 	p.refuse("spec.", []optional{
 		{"rollbackWindow", s.RollbackWindow != nil},
-		{"analysis", s.Analysis != nil},
 	})
 	notNegative := func(field string, n int32) {
 		if n < 0 {
@@ -137,7 +136,7 @@ func (p *problems) canary(c *v1alpha1.CanaryStrategy, replicas int32) Canary {
 		{"pingPong", c.PingPong != nil},
 		{"minPodsPerReplicaSet", c.MinPodsPerReplicaSet != nil},
 	})
-	out := Canary{MaxWeight: v1alpha1.DefaultMaxTrafficWeight, Threshold: p.threshold(c.ReplicaProgressThreshold)}
+	out := Canary{MaxWeight: v1alpha1.DefaultMaxTrafficWeight, Threshold: threshold(c.ReplicaProgressThreshold)}
 	out.MaxSurge, out.MaxUnavailable = p.limits(c, replicas)
 	out.NewMetadata, out.StableMetadata = metadata(c.CanaryMetadata), metadata(c.StableMetadata)
 	out.AntiAffinity = p.antiAffinity(canaryField+".antiAffinity", c.AntiAffinity)
@@ -150,15 +149,11 @@ func (p *problems) canary(c *v1alpha1.CanaryStrategy, replicas int32) Canary {
 }
 
 // threshold reads the share of pods that lets a step go on; a negative one counts as none, as upstream has it.
-func (p *problems) threshold(t *v1alpha1.ReplicaProgressThreshold) Threshold {
+func threshold(t *v1alpha1.ReplicaProgressThreshold) Threshold {
 	if t == nil || t.Value < 0 {
 		return AllPods
 	}
-	percent := t.Type == v1alpha1.ProgressThresholdPercent
-	if percent && t.Value > 100 {
-		p.add(canaryField+".replicaProgressThreshold.value", "%d percent of the pods are never available: write 100 or less", t.Value)
-	}
-	return Threshold{Value: t.Value, Percent: percent}
+	return Threshold{Value: t.Value, Percent: t.Type == v1alpha1.ProgressThresholdPercent}
 }
 
 // limits resolves maxSurge, rounded up, and maxUnavailable, rounded down and at most all. If both come to nothing one pod may be
@@ -180,13 +175,12 @@ func (p *problems) amount(field string, v *intstr.IntOrString, byDefault string,
 	if v != nil {
 		amount = asPercent(*v)
 	}
-	pods := max(0, replicas) // fewer than none is told of elsewhere
-	n, err := intstr.GetScaledValueFromIntOrPercent(&amount, int(pods), roundUp)
+	n, err := intstr.GetScaledValueFromIntOrPercent(&amount, int(replicas), roundUp)
 	if err != nil || n < 0 {
 		p.add(field, "%q is neither a number of pods nor a share of them: write for example 2 or \"25%%\"", amount.String())
 		return 0
 	}
-	return int32(min(n, math.MaxInt32-int(pods))) // with the pods it must remain a number
+	return int32(n)
 }
 
 // asPercent reads a text of digits as a percentage: upstream takes "25" for "25%".

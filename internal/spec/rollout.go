@@ -21,6 +21,7 @@ type Rollout struct {
 
 	MinReadySeconds      int32
 	RevisionHistoryLimit int
+	RunHistory           RunHistory
 	ProgressDeadline     time.Duration
 	// ProgressDeadlineAbort aborts the update instead of only reporting it when ProgressDeadline has passed.
 	ProgressDeadlineAbort bool

@@ -1,0 +1,147 @@
+package analysis
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// metricProblems are what is wrong with a metric, as far as it does not depend on the values of arguments. An endless metric is one
+// that measures until it is stopped, which only some analyses ever are.
+func metricProblems(metric *v1alpha1.Metric, endless bool) []string {
+	var all []string
+	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+
+	if n := providers(metric.Provider); n != 1 {
+		add("it has %d providers: set exactly one", n)
+	}
+	if isNoLength(metric.Interval) {
+		add(`interval %q is no length of time: write for example "30s" or "5m"`, metric.Interval)
+	}
+	if isNoLength(metric.InitialDelay) {
+		add(`initialDelay %q is no length of time: write for example "30s" or "5m"`, metric.InitialDelay)
+	}
+	return append(all, limitProblems(metric, endless)...)
+}
+
+func isNoLength(d v1alpha1.DurationString) bool {
+	if d == "" || hasArgument(string(d)) {
+		return false
+	}
+	length, err := d.Duration()
+	return err != nil || length < 0
+}
+
+// limitProblems are what is wrong with the counts of a metric.
+func limitProblems(metric *v1alpha1.Metric, endless bool) []string {
+	var all []string
+	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	count, countKnown := number(metric.Count)
+	failures, failuresKnown := number(metric.FailureLimit)
+	inconclusive, inconclusiveKnown := number(metric.InconclusiveLimit)
+	successes, successesKnown := number(metric.ConsecutiveSuccessLimit)
+	_, errorsKnown := number(metric.ConsecutiveErrorLimit)
+	for _, limit := range []struct {
+		name   string
+		value  *intstr.IntOrString
+		known  bool
+		lowest int
+	}{
+		{"count", metric.Count, countKnown, 0},
+		{"failureLimit", metric.FailureLimit, failuresKnown, -1},
+		{"inconclusiveLimit", metric.InconclusiveLimit, inconclusiveKnown, 0},
+		{"consecutiveErrorLimit", metric.ConsecutiveErrorLimit, errorsKnown, 0},
+		{"consecutiveSuccessLimit", metric.ConsecutiveSuccessLimit, successesKnown, 0},
+	} {
+		n, _ := number(limit.value)
+		switch {
+		case !limit.known && !hasArgument(limit.value.StrVal):
+			add("%s %q is no number", limit.name, limit.value.StrVal)
+		case limit.known && n < limit.lowest:
+			add("%s %d is too low: write %d or more", limit.name, n, limit.lowest)
+		}
+	}
+	switch {
+	case countKnown && count > 1 && metric.Interval == "":
+		add("interval is required when count is more than 1, and count is %d", count)
+	case countKnown && count > 0 && failuresKnown && successesKnown && count < max(failures, 0)+successes:
+		add("count %d must be at least failureLimit plus consecutiveSuccessLimit, which is %d", count, max(failures, 0)+successes)
+	case countKnown && count > 0 && inconclusiveKnown && count < inconclusive:
+		add("count %d must be at least inconclusiveLimit, which is %d", count, inconclusive)
+	}
+	if failuresKnown && failures == -1 && successesKnown && successes == 0 {
+		add("failureLimit -1 needs consecutiveSuccessLimit of at least 1")
+	}
+	if !endless && countKnown && count == 0 && metric.Interval != "" && successesKnown && successes == 0 {
+		add("it runs indefinitely, and this analysis must come to an end: set count")
+	}
+	return all
+}
+
+// number reads a count or limit, and reports whether it is known already: it may be left to an argument. None is 0.
+func number(v *intstr.IntOrString) (int, bool) {
+	if v == nil {
+		return 0, true
+	}
+	if v.Type == intstr.Int {
+		return int(v.IntVal), true
+	}
+	n, err := strconv.Atoi(v.StrVal)
+	return n, err == nil
+}
+
+func hasArgument(text string) bool { return strings.Contains(text, "{{") }
+
+func providers(p v1alpha1.MetricProvider) int {
+	n := len(p.Plugin)
+	for _, set := range []bool{
+		p.Prometheus != nil, p.Kayenta != nil, p.Web != nil, p.Datadog != nil, p.Wavefront != nil, p.NewRelic != nil, p.Job != nil,
+		p.CloudWatch != nil, p.Graphite != nil, p.Influxdb != nil, p.SkyWalking != nil,
+	} {
+		if set {
+			n++
+		}
+	}
+	return n
+}
+
+// checkPatterns makes sure that what dryRun and measurementRetention name are metrics of the run.
+func (m *merger) checkPatterns(run v1alpha1.AnalysisRunSpec) {
+	patterns := map[string][]string{}
+	for _, d := range run.DryRun {
+		patterns["dryRun"] = append(patterns["dryRun"], d.MetricName)
+	}
+	for _, r := range run.MeasurementRetention {
+		patterns["measurementRetention"] = append(patterns["measurementRetention"], r.MetricName)
+	}
+	for _, field := range []string{"dryRun", "measurementRetention"} {
+		seen := map[string]bool{}
+		for _, pattern := range patterns[field] {
+			if seen[pattern] {
+				m.problem(field, "metricName %q is there twice, here or in the templates: take one out", pattern)
+				continue
+			}
+			seen[pattern] = true
+			m.checkPattern(field, pattern, run.Metrics)
+		}
+	}
+}
+
+func (m *merger) checkPattern(field, pattern string, metrics []v1alpha1.Metric) {
+	expression, err := regexp.Compile(pattern)
+	if err != nil {
+		m.problem(field, `metricName %q is no regular expression (%s): write ".*" for all metrics`, pattern, err)
+		return
+	}
+	for i := range metrics {
+		if expression.MatchString(metrics[i].Name) {
+			return
+		}
+	}
+	m.problem(field, "metricName %q fits no metric of the templates", pattern)
+}

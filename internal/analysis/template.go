@@ -1,0 +1,110 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// Templates are the templates that there are, by scope and name. Those of a namespace are of the Rollout's.
+type Templates map[v1alpha1.AnalysisTemplateRef]*v1alpha1.AnalysisTemplateSpec
+
+// References are the templates that a Rollout names itself, each once.
+func References(ro *v1alpha1.Rollout) []v1alpha1.AnalysisTemplateRef {
+	var refs []v1alpha1.AnalysisTemplateRef
+	add := func(a *v1alpha1.RolloutAnalysis) {
+		if a == nil {
+			return
+		}
+		for _, ref := range a.Templates {
+			if !slices.Contains(refs, ref) {
+				refs = append(refs, ref)
+			}
+		}
+	}
+	if b := ro.Spec.Strategy.BlueGreen; b != nil {
+		add(b.PrePromotionAnalysis)
+		add(b.PostPromotionAnalysis)
+	}
+	if c := ro.Spec.Strategy.Canary; c != nil {
+		if c.Analysis != nil {
+			add(&c.Analysis.RolloutAnalysis)
+		}
+		for i := range c.Steps {
+			add(c.Steps[i].Analysis)
+		}
+	}
+	return refs
+}
+
+// template is one of those that make a run.
+type template struct {
+	*v1alpha1.AnalysisTemplateSpec
+	// title is what messages call it.
+	title string
+}
+
+func title(ref v1alpha1.AnalysisTemplateRef) string {
+	if ref.ClusterScope {
+		return fmt.Sprintf("ClusterAnalysisTemplate %q", ref.TemplateName)
+	}
+	return fmt.Sprintf("AnalysisTemplate %q", ref.TemplateName)
+}
+
+// collector gathers templates.
+type collector struct {
+	known    Templates
+	found    []template
+	seen     map[v1alpha1.AnalysisTemplateRef]bool
+	problems []spec.Problem
+}
+
+// collect returns the templates that refs name, and those that they name in turn: depth first, and each once.
+func collect(field string, refs []v1alpha1.AnalysisTemplateRef, known Templates) ([]template, []spec.Problem) {
+	c := collector{known: known, seen: map[v1alpha1.AnalysisTemplateRef]bool{}}
+	for i, ref := range refs {
+		c.visit(fmt.Sprintf("%s.templates[%d].templateName", field, i), ref, nil)
+	}
+	return c.found, c.problems
+}
+
+// visit takes a template and what it names. via are the templates that led to it, the outermost first.
+func (c *collector) visit(field string, ref v1alpha1.AnalysisTemplateRef, via []v1alpha1.AnalysisTemplateRef) {
+	if i := slices.Index(via, ref); i >= 0 {
+		c.problem(field, "%s names itself: %s; take one of these references out", title(ref), route(append(via[i:], ref)))
+		return
+	}
+	if c.seen[ref] {
+		return
+	}
+	c.seen[ref] = true
+	found, ok := c.known[ref]
+	switch {
+	case !ok && len(via) > 0:
+		c.problem(field, "%s, which %s names, not found: create it, or name one that exists", title(ref), title(via[len(via)-1]))
+		return
+	case !ok:
+		c.problem(field, "%s not found: create it, or name one that exists", title(ref))
+		return
+	}
+	c.found = append(c.found, template{AnalysisTemplateSpec: found, title: title(ref)})
+	via = append(slices.Clone(via), ref)
+	for _, nested := range found.Templates {
+		c.visit(field, nested, via)
+	}
+}
+
+func (c *collector) problem(field, format string, args ...any) {
+	c.problems = append(c.problems, spec.Problem{Field: field, Text: fmt.Sprintf(format, args...)})
+}
+
+func route(refs []v1alpha1.AnalysisTemplateRef) string {
+	names := make([]string, len(refs))
+	for i, ref := range refs {
+		names[i] = ref.TemplateName
+	}
+	return strings.Join(names, " → ")
+}

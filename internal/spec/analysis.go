@@ -1,0 +1,70 @@
+package spec
+
+import "github.com/sluice-delivery/sluice/api/v1alpha1"
+
+// Analysis is an analysis that the Rollout asks for.
+type Analysis struct {
+	v1alpha1.RolloutAnalysis
+	// Field is where the spec asks for it.
+	Field string
+	// Endless: it may measure until it is stopped.
+	Endless bool
+}
+
+// RunHistory is how many AnalysisRuns are kept when they have ended and play no part any more.
+type RunHistory struct{ Successful, Unsuccessful int }
+
+func (p *problems) runHistory(a *v1alpha1.AnalysisRunStrategy) RunHistory {
+	if a == nil {
+		a = &v1alpha1.AnalysisRunStrategy{}
+	}
+	successful := orDefault(a.SuccessfulRunHistoryLimit, v1alpha1.DefaultRunHistoryLimit)
+	unsuccessful := orDefault(a.UnsuccessfulRunHistoryLimit, v1alpha1.DefaultRunHistoryLimit)
+	if successful < 0 {
+		p.add("spec.analysis.successfulRunHistoryLimit", "%d is negative: write 0 or more", successful)
+	}
+	if unsuccessful < 0 {
+		p.add("spec.analysis.unsuccessfulRunHistoryLimit", "%d is negative: write 0 or more", unsuccessful)
+	}
+	return RunHistory{Successful: int(successful), Unsuccessful: int(unsuccessful)}
+}
+
+// analysis resolves an analysis that must come to an end, nil for none.
+func (p *problems) analysis(field string, a *v1alpha1.RolloutAnalysis) *Analysis {
+	if a == nil {
+		return nil
+	}
+	if len(a.Templates) == 0 {
+		p.add(field+".templates", `is empty: name at least one AnalysisTemplate, as "- templateName: <name>"`)
+	}
+	for i, arg := range a.Args {
+		from := arg.ValueFrom
+		if from != nil && (from.PodTemplateHashValue != nil) == (from.FieldRef != nil) {
+			p.add(field+".args", "argument %q (number %d): set exactly one of podTemplateHashValue and fieldRef", arg.Name, i+1)
+		}
+	}
+	return &Analysis{RolloutAnalysis: *a, Field: field}
+}
+
+// promotionAnalyses resolves the analyses before and behind the switch. A delay that is asked for ends the one behind it; no delay
+// at all is no time in which anything could be measured, and does not.
+func (p *problems) promotionAnalyses(out *BlueGreen, b *v1alpha1.BlueGreenStrategy) {
+	out.PrePromotion = p.analysis(blueGreenField+".prePromotionAnalysis", b.PrePromotionAnalysis)
+	out.PostPromotion = p.analysis(blueGreenField+".postPromotionAnalysis", b.PostPromotionAnalysis)
+	if b.ScaleDownDelaySeconds != nil {
+		out.PostPromotionLimit = out.ScaleDownDelay
+	}
+}
+
+// Analyses are all analyses that the spec asks for.
+func (r Rollout) Analyses() []Analysis {
+	var all []Analysis
+	if b, ok := r.Strategy.(BlueGreen); ok {
+		for _, a := range []*Analysis{b.PrePromotion, b.PostPromotion} {
+			if a != nil {
+				all = append(all, *a)
+			}
+		}
+	}
+	return all
+}
