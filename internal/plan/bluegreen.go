@@ -30,6 +30,7 @@ func (p *pass) blueGreen(b spec.BlueGreen) {
 		p.seeSelectors(b)
 		return
 	}
+	p.dropAnalyses(b)
 	p.overtake(b)
 	p.sizeStacks(b)
 	if len(p.problems) == 0 {
@@ -72,7 +73,9 @@ func (p *pass) sizeStacks(b spec.BlueGreen) {
 		p.resize(p.new, p.withSurge(p.new, size), why, b)
 	}
 	if stable := p.stableBeside(); stable != nil {
-		p.keep(stable)
+		if !p.verifying(b) {
+			p.keep(stable)
+		}
 		p.resize(stable, p.withSurge(stable, full), "the stable version keeps all its pods", b)
 	}
 	if third := p.third(b); third != nil {
@@ -124,15 +127,18 @@ func (p *pass) cutOver(b spec.BlueGreen) {
 			p.note(TopicWait, "the switch of the active service", missing)
 			return
 		}
-		if p.activate(b, p.new, "the new version is ready") {
+		if p.activate(b, p.new, "the new version is ready") && p.passedBehind(b) {
 			p.promote(p.howPromoted())
 		}
 	}
 }
 
 func (p *pass) howPromoted() string {
-	if p.is.PromoteFull {
+	switch {
+	case p.is.PromoteFull:
 		return "Full promotion requested"
+	case p.fastRollback():
+		return "Fast rollback"
 	}
 	return "Completed blue-green update"
 }
@@ -182,8 +188,12 @@ func (p *pass) gates(b spec.BlueGreen) (passed bool, missing string) {
 		return true, ""
 	}
 	// A pause that has begun goes on, and is ended by a person, whatever becomes of the pods meanwhile.
-	held := p.is.ControllerPause || !p.pausedSince(v1alpha1.PauseReasonBlueGreenPause).IsZero()
+	held := p.is.ControllerPause || !p.pausedSince(v1alpha1.PauseReasonBlueGreenPause).IsZero() ||
+		p.is.BlueGreen.PrePromotionAnalysisRunStatus != nil
 	if ready, missing := p.previewReady(b); !ready && !held {
+		return false, missing
+	}
+	if passed, missing := p.passedBefore(b); !passed {
 		return false, missing
 	}
 	if b.Gate != nil {
@@ -191,7 +201,7 @@ func (p *pass) gates(b spec.BlueGreen) (passed bool, missing string) {
 			return false, missing
 		}
 	}
-	*checkPoint = b.Gate != nil || b.PreviewLimited
+	*checkPoint = b.Gate != nil || b.PreviewLimited || b.PrePromotion != nil
 	return true, ""
 }
 
@@ -212,6 +222,9 @@ func (p *pass) retireStacks(b spec.BlueGreen) {
 		p.retire(p.new, b.AbortScaleDownDelay, retirement{
 			size: p.new.desired(), reason: "the update was aborted", services: []string{b.ActiveService},
 		})
+	}
+	if !p.pausedSince(v1alpha1.PauseReasonInconclusiveAnalysis).IsZero() {
+		return // nobody knows yet which version is good
 	}
 	delayed := 0
 	for i := range p.others { // newest first

@@ -132,6 +132,8 @@ func (p *pass) setProgressing() {
 	before := p.condition(v1alpha1.ConditionProgressing).Reason
 	name := p.Rollout.Name + "-" + p.is.CurrentPodHash
 	switch {
+	case p.failure != "":
+		p.abort(p.failure)
 	case p.is.Abort:
 		if before != v1alpha1.ReasonRolloutAborted {
 			p.abort("")
@@ -188,7 +190,7 @@ func (p *pass) progressed() bool {
 		is.Replicas-is.UpdatedReplicas < was.Replicas-was.UpdatedReplicas ||
 		is.ReadyReplicas > was.ReadyReplicas || is.AvailableReplicas > was.AvailableReplicas ||
 		is.BlueGreen.ActiveSelector != was.BlueGreen.ActiveSelector || is.BlueGreen.PreviewSelector != was.BlueGreen.PreviewSelector ||
-		is.StableRS != was.StableRS || is.CurrentStepHash != was.CurrentStepHash ||
+		p.verdictsMoved() || is.StableRS != was.StableRS || is.CurrentStepHash != was.CurrentStepHash ||
 		!sameIndex(is.CurrentStepIndex, was.CurrentStepIndex)
 }
 
@@ -197,7 +199,7 @@ func sameIndex(a, b *int32) bool { return a == b || a != nil && b != nil && *a =
 // overdue reports whether the last progress is longer ago than the deadline allows, and asks to be woken when it will be.
 func (p *pass) overdue() bool {
 	progressing := p.condition(v1alpha1.ConditionProgressing)
-	if progressing.Reason == "" || progressing.Reason == v1alpha1.ReasonProgressDeadlineExceeded {
+	if p.judging() || progressing.Reason == "" || progressing.Reason == v1alpha1.ReasonProgressDeadlineExceeded {
 		return false
 	}
 	// A whole second on top, since the API stores no fractions: the deadline never comes early.

@@ -44,7 +44,11 @@ func (p *pass) startClock(running *v1alpha1.RolloutDuration) *v1alpha1.RolloutDu
 		return nil
 	}
 	now := p.now()
-	return &v1alpha1.RolloutDuration{RolloutStartedAt: &now}
+	started := &v1alpha1.RolloutDuration{RolloutStartedAt: &now}
+	if p.fast {
+		started.CompletionStatus = v1alpha1.CompletionFastRolledBack
+	}
+	return started
 }
 
 func completion(d *v1alpha1.RolloutDuration) v1alpha1.CompletionStatus {
@@ -72,6 +76,9 @@ func (p *pass) heldByPerson() bool {
 	}
 	if len(p.is.PauseConditions) == 0 {
 		return false
+	}
+	if !p.pausedSince(v1alpha1.PauseReasonInconclusiveAnalysis).IsZero() {
+		return true
 	}
 	if b, ok := p.spec.Strategy.(spec.BlueGreen); ok {
 		return b.Gate != nil && b.Gate.Indefinite

@@ -29,6 +29,7 @@ func Next(o Observed) Plan {
 	}
 	p.revise()
 	p.lookForRestart()
+	p.seeRuns()
 	switch strategy := r.Strategy.(type) {
 	case spec.Canary:
 		p.is.BlueGreen = v1alpha1.BlueGreenStatus{}
@@ -39,7 +40,10 @@ func Next(o Observed) Plan {
 	}
 	p.replaceOld()
 	p.takeOver()
+	p.checkAnalyses()
+	p.endRuns()
 	p.forget()
+	p.forgetRuns()
 	p.conclude()
 	return p.plan
 }
@@ -68,6 +72,12 @@ type pass struct {
 
 	// restart is the restart that is under way, nil if there is none.
 	restart *restart
+	// fast: this pass has found that the update goes back to a version that has all its pods still.
+	fast bool
+	// failure is why the update is to be aborted, if so. It is the next pass that acts on it.
+	failure string
+	// expired is the AnalysisRun whose time is up.
+	expired string
 
 	plan Plan
 }

@@ -30,6 +30,10 @@ func (p *pass) phase() (v1alpha1.RolloutPhase, string) {
 		return v1alpha1.RolloutPhaseProgressing, "updated replicas are still becoming available"
 	case p.isBlueGreen() && s.BlueGreen.ActiveSelector != s.CurrentPodHash:
 		return v1alpha1.RolloutPhaseProgressing, "active service cutover pending"
+	case p.isBlueGreen() && !p.promoted() && p.awaitsVerdict():
+		return v1alpha1.RolloutPhaseProgressing, "waiting for analysis to complete"
+	case p.isBlueGreen() && !p.promoted():
+		return v1alpha1.RolloutPhaseProgressing, "waiting for post-promotion verification to complete"
 	case !p.isBlueGreen() && s.Replicas > s.UpdatedReplicas:
 		return v1alpha1.RolloutPhaseProgressing, "old replicas are pending termination"
 	case !p.promoted():

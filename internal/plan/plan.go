@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
 )
 
 // Observed is all that a decision may depend on. The objects are read, never modified, and may be older than the world: every
@@ -28,6 +29,13 @@ type Observed struct {
 	// Workload is what spec.workloadRef refers to: an *appsv1.Deployment, *appsv1.ReplicaSet or *corev1.PodTemplate. Nil: there is
 	// none of that name.
 	Workload metav1.Object
+	// AnalysisRuns that the Rollout controls, in any order.
+	AnalysisRuns []*v1alpha1.AnalysisRun
+	// Templates are the AnalysisTemplates and ClusterAnalysisTemplates that the spec refers to, and those that they refer to in
+	// turn, as far as they exist.
+	Templates analysis.Templates
+	// RunFailures are why AnalysisRuns that earlier plans of this same pass wanted could not be created.
+	RunFailures []CreateFailure
 	// CreateFailure is why the ReplicaSet that an earlier plan of this same pass wanted could not be created, if so.
 	CreateFailure *CreateFailure
 }
@@ -48,6 +56,8 @@ type Plan struct {
 	Grow []Change
 	// Route points Services at versions. After Grow, and only to pods that were observed able to carry what comes.
 	Route []Change
+	// Judge starts and ends AnalysisRuns. After Route, so that what is measured is what serves.
+	Judge []Change
 	// Shrink scales ReplicaSets down and deletes them. Last of all writes to other objects, and only of what the routing that was
 	// observed before this pass does not use.
 	Shrink []Change
@@ -69,11 +79,11 @@ type Plan struct {
 
 // Writes reports whether the plan asks for any write at all.
 func (p Plan) Writes() bool {
-	return len(p.Grow)+len(p.Route)+len(p.Shrink)+len(p.Label) > 0 || p.Record != nil
+	return len(p.Grow)+len(p.Route)+len(p.Judge)+len(p.Shrink)+len(p.Label) > 0 || p.Record != nil
 }
 
 // Change is one write to one object other than the Rollout: [CreateReplicaSet], [UpdateReplicaSet], [DeleteReplicaSet],
-// [UpdateService], [UpdatePod], [EvictPod] or [ScaleWorkload].
+// [UpdateService], [UpdatePod], [EvictPod], [ScaleWorkload], [CreateAnalysisRun], [TerminateAnalysisRun] or [DeleteAnalysisRun].
 type Change interface {
 	isChange()
 	// Why says in a few words what the change follows from.
@@ -183,6 +193,7 @@ const (
 	TopicShrink Topic = "shrink" // pods or old ReplicaSets are taken away
 	TopicLabel  Topic = "label"  // pods get the labels and annotations of their version's part
 	TopicWait   Topic = "wait"   // something must come first
+	TopicJudge  Topic = "judge"  // analyses begin and end
 	TopicStep   Topic = "step"   // a step of the canary ended or began
 	TopicUpdate Topic = "update" // an update begins, ends, is aborted or tried again
 	TopicRefuse Topic = "refuse" // the spec asks for what cannot be done

@@ -37,10 +37,11 @@ func (p *pass) begin(hash string) {
 	s.PauseConditions, s.ControllerPause = nil, false
 	s.Abort, s.AbortedAt, s.PromoteFull = false, nil, false
 	s.RestartedAt = p.Rollout.Spec.RestartAt.DeepCopy()
-	s.Canary.CurrentStepAnalysisRunStatus, s.Canary.CurrentBackgroundAnalysisRunStatus = nil, nil
+	p.forgetVerdicts()
 	s.Canary.CurrentExperiment, s.Canary.StepPluginStatuses = "", nil
 	// Within the delay the version has all its pods still: going back to it needs no gate (A11, fast rollback).
-	s.BlueGreen.ScaleUpPreviewCheckPoint = p.new != nil && p.new.delaying(p.Now)
+	p.fast = p.new != nil && !p.promoted() && p.new.delaying(p.Now)
+	s.BlueGreen.ScaleUpPreviewCheckPoint = p.fast
 	p.goTo(0)
 	if p.promoted() {
 		p.goTo(p.stepCount())
@@ -74,6 +75,7 @@ func (p *pass) obey() {
 	case !s.Abort && s.AbortedAt != nil:
 		s.AbortedAt = nil
 		s.BlueGreen.ScaleUpPreviewCheckPoint = false
+		p.forgetVerdicts()
 		p.retried = true
 		p.goTo(0)
 		if s.PromoteFull {

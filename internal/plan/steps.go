@@ -68,7 +68,7 @@ func (p *pass) complete(c spec.Canary, step spec.Step) (bool, string) {
 func (p *pass) hold(reason v1alpha1.PauseReason, s spec.Pause) (done bool, missing string) {
 	since := p.pausedSince(reason)
 	switch {
-	case since.IsZero() && p.is.ControllerPause:
+	case since.IsZero() && p.is.ControllerPause && len(p.is.PauseConditions) == 0:
 		p.is.ControllerPause = false
 		return true, ""
 	case since.IsZero():
@@ -87,11 +87,15 @@ func (p *pass) hold(reason v1alpha1.PauseReason, s spec.Pause) (done bool, missi
 		p.wake(end)
 		return false, "until " + end.UTC().Format(time.RFC3339)
 	}
+	p.endPause(reason)
+	return true, ""
+}
+
+func (p *pass) endPause(reason v1alpha1.PauseReason) {
 	p.is.ControllerPause = false
 	p.is.PauseConditions = slices.DeleteFunc(p.is.PauseConditions, func(c v1alpha1.PauseCondition) bool {
 		return c.Reason == reason
 	})
-	return true, ""
 }
 
 // pausedSince is when the controller paused for this reason, zero if it has not.

@@ -1,0 +1,200 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// CreateAnalysisRun creates an AnalysisRun under a name that follows from the version. If the name is taken or the object is refused,
+// the shell asks again with [Observed.RunFailures].
+type CreateAnalysisRun struct {
+	Run    *v1alpha1.AnalysisRun
+	Reason string
+}
+
+// TerminateAnalysisRun ends an AnalysisRun: only what differs between From and To is written, and only if the object still has
+// From's resourceVersion. AnalysisRuns have no status subresource: such a patch must leave the status alone.
+type TerminateAnalysisRun struct {
+	From, To *v1alpha1.AnalysisRun
+	Reason   string
+}
+
+// DeleteAnalysisRun deletes an AnalysisRun that has ended, if it still has the resourceVersion given here.
+type DeleteAnalysisRun struct {
+	Run    *v1alpha1.AnalysisRun
+	Reason string
+}
+
+func (CreateAnalysisRun) isChange()    {}
+func (TerminateAnalysisRun) isChange() {}
+func (DeleteAnalysisRun) isChange()    {}
+
+// Why says in a few words what the change follows from.
+func (c CreateAnalysisRun) Why() string { return c.Reason }
+
+// Why says in a few words what the change follows from.
+func (c TerminateAnalysisRun) Why() string { return c.Reason }
+
+// Why says in a few words what the change follows from.
+func (c DeleteAnalysisRun) Why() string { return c.Reason }
+
+// runRecord is a place in the status that remembers an AnalysisRun.
+type runRecord struct {
+	kind   string
+	status **v1alpha1.RolloutAnalysisRunStatus
+}
+
+func (p *pass) runRecords() []runRecord {
+	return []runRecord{
+		{v1alpha1.RolloutTypePrePromotion, &p.is.BlueGreen.PrePromotionAnalysisRunStatus},
+		{v1alpha1.RolloutTypePostPromotion, &p.is.BlueGreen.PostPromotionAnalysisRunStatus},
+		{v1alpha1.RolloutTypeStep, &p.is.Canary.CurrentStepAnalysisRunStatus},
+		{v1alpha1.RolloutTypeBackground, &p.is.Canary.CurrentBackgroundAnalysisRunStatus},
+	}
+}
+
+// forgetVerdicts makes room for the analyses of a new attempt.
+func (p *pass) forgetVerdicts() {
+	for _, r := range p.runRecords() {
+		*r.status = nil
+	}
+}
+
+// seeRuns records how the AnalysisRuns are doing that the status remembers. Of one that is gone it keeps what was last known.
+func (p *pass) seeRuns() {
+	for _, r := range p.runRecords() {
+		if *r.status == nil {
+			continue
+		}
+		if run := p.run((*r.status).Name); run != nil {
+			p.remember(r, run)
+		}
+	}
+}
+
+// remember puts an AnalysisRun's state into the status, and tells of it where its phase is another than before.
+func (p *pass) remember(r runRecord, run *v1alpha1.AnalysisRun) {
+	next := v1alpha1.RolloutAnalysisRunStatus{
+		Name: run.Name, Status: cmp.Or(run.Status.Phase, v1alpha1.AnalysisPhasePending), Message: run.Status.Message,
+	}
+	previous := v1alpha1.AnalysisPhase(v1alpha1.NoPreviousStatus)
+	if before := *r.status; before != nil && before.Name == next.Name {
+		previous = before.Status
+	}
+	*r.status = &next
+	if next.Status == previous {
+		return
+	}
+	tell := p.event
+	if failed(next.Status) {
+		tell = p.warn
+	}
+	tell(v1alpha1.EventAnalysisRunPrefix+string(next.Status), "%s Analysis Run '%s' Status New: '%s' Previous: '%s'", r.kind, next.Name, next.Status, previous)
+}
+
+func (p *pass) run(name string) *v1alpha1.AnalysisRun {
+	for _, run := range p.AnalysisRuns {
+		if run.Name == name && run.DeletionTimestamp == nil {
+			return run
+		}
+	}
+	return nil
+}
+
+func failed(phase v1alpha1.AnalysisPhase) bool {
+	return phase == v1alpha1.AnalysisPhaseFailed || phase == v1alpha1.AnalysisPhaseError
+}
+
+func ended(phase v1alpha1.AnalysisPhase) bool {
+	return failed(phase) || phase == v1alpha1.AnalysisPhaseSuccessful || phase == v1alpha1.AnalysisPhaseInconclusive
+}
+
+// endRuns ends the AnalysisRuns that nothing waits for any more.
+func (p *pass) endRuns() {
+	for _, run := range p.AnalysisRuns {
+		if ended(run.Status.Phase) || run.Spec.Terminate || run.DeletionTimestamp != nil {
+			continue
+		}
+		reason := p.noUseFor(run)
+		if reason == "" {
+			continue
+		}
+		to := run.DeepCopy()
+		to.Spec.Terminate = true
+		p.plan.Judge = append(p.plan.Judge, TerminateAnalysisRun{From: run, To: to, Reason: reason})
+		p.note(TopicJudge, "end analysis "+run.Name, reason)
+	}
+}
+
+// noUseFor is why an AnalysisRun is of no use, empty if it is of use.
+func (p *pass) noUseFor(run *v1alpha1.AnalysisRun) string {
+	switch {
+	case p.is.Abort:
+		return "the update was aborted"
+	case p.promoted():
+		return "the update is over"
+	case p.is.PromoteFull:
+		return "a full promotion was requested"
+	case !p.remembered(run):
+		return "it is not of this attempt"
+	case p.expired == run.Name:
+		return "scaleDownDelaySeconds have passed since the switch"
+	}
+	return ""
+}
+
+func (p *pass) remembered(run *v1alpha1.AnalysisRun) bool {
+	for _, r := range p.runRecords() {
+		if *r.status != nil && (*r.status).Name == run.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetRuns deletes AnalysisRuns that have ended and play no part any more: those of versions that are gone, and of the others
+// the oldest beyond the limits.
+func (p *pass) forgetRuns() {
+	var good, bad []*v1alpha1.AnalysisRun
+	for _, run := range p.AnalysisRuns {
+		hash := run.Labels[v1alpha1.PodTemplateHashLabel]
+		switch {
+		case !ended(run.Status.Phase) || run.DeletionTimestamp != nil || p.remembered(run):
+		case hash != p.is.CurrentPodHash && p.find(hash) == nil:
+			p.forgetRun(run, "its version is gone")
+		case run.Status.Phase == v1alpha1.AnalysisPhaseSuccessful:
+			good = append(good, run)
+		default:
+			bad = append(bad, run)
+		}
+	}
+	p.keepNewest(good, p.spec.RunHistory.Successful, "successful")
+	p.keepNewest(bad, p.spec.RunHistory.Unsuccessful, "unsuccessful")
+}
+
+func (p *pass) keepNewest(runs []*v1alpha1.AnalysisRun, limit int, kind string) {
+	slices.SortFunc(runs, func(a, b *v1alpha1.AnalysisRun) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(b.Name, a.Name))
+	})
+	for _, run := range runs[min(limit, len(runs)):] {
+		p.forgetRun(run, fmt.Sprintf("%d old %s analyses are kept", limit, kind))
+	}
+}
+
+func (p *pass) forgetRun(run *v1alpha1.AnalysisRun, reason string) {
+	p.plan.Shrink = append(p.plan.Shrink, DeleteAnalysisRun{Run: run, Reason: reason})
+	p.note(TopicJudge, "delete analysis "+run.Name, reason)
+}
+
+// verdictsMoved reports whether an analysis began, or came to another phase.
+func (p *pass) verdictsMoved() bool {
+	moved := func(was, is *v1alpha1.RolloutAnalysisRunStatus) bool {
+		return is != nil && (was == nil || was.Name != is.Name || was.Status != is.Status)
+	}
+	return moved(p.was.BlueGreen.PrePromotionAnalysisRunStatus, p.is.BlueGreen.PrePromotionAnalysisRunStatus) ||
+		moved(p.was.BlueGreen.PostPromotionAnalysisRunStatus, p.is.BlueGreen.PostPromotionAnalysisRunStatus) ||
+		moved(p.was.Canary.CurrentStepAnalysisRunStatus, p.is.Canary.CurrentStepAnalysisRunStatus)
+}
