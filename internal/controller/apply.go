@@ -18,7 +18,7 @@ import (
 
 // apply carries a plan out in its order and stops at the first write that fails.
 func (r *Rollouts) apply(ctx context.Context, seen plan.Observed, p plan.Plan) error {
-	for _, changes := range [][]plan.Change{p.Grow, p.Route, p.Shrink} {
+	for _, changes := range [][]plan.Change{p.Grow, p.Route, p.Judge, p.Shrink} {
 		for _, change := range changes {
 			if err := r.change(ctx, seen.Rollout, change); err != nil {
 				return err
@@ -54,8 +54,16 @@ func (r *Rollouts) change(ctx context.Context, rollout *v1alpha1.Rollout, change
 		return r.patch(ctx, rollout, c.From, c.To.DeepCopy(), "Service")
 	case plan.UpdatePod:
 		return r.updatePod(ctx, c)
+	case plan.ScaleWorkload:
+		return r.scaleWorkload(ctx, rollout, c)
 	case plan.EvictPod:
 		return r.evict(ctx, c.Pod)
+	case plan.CreateAnalysisRun:
+		return r.createRun(ctx, rollout, c.Run)
+	case plan.TerminateAnalysisRun:
+		return r.patch(ctx, rollout, c.From, c.To.DeepCopy(), "AnalysisRun")
+	case plan.DeleteAnalysisRun:
+		return r.deleteRun(ctx, rollout, c.Run)
 	case plan.DeleteReplicaSet:
 		return r.remove(ctx, rollout, c.ReplicaSet)
 	}

@@ -7,6 +7,7 @@
 //	rollout.go  the loop: observe, plan, apply
 //	observe.go  objects into plan.Observed, but not before the caches show this controller's own last writes
 //	apply.go    a plan into API requests, each bound to the version of the object that it was decided on
+//	workload.go the object that a template comes from
 //	sent.go     what was written and not yet seen again
 //
 // A conflict means that the world has moved on: the pass ends and the next one looks again. Nothing is ever forced.

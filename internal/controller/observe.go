@@ -54,7 +54,13 @@ func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.
 		seen.ReplicaSets = append(seen.ReplicaSets, set)
 		versions[set.UID] = set.ResourceVersion
 	}
+	if err := r.observeAnalyses(ctx, &seen, versions); err != nil {
+		return plan.Observed{}, err
+	}
 	if err := r.observeServices(ctx, &seen, versions); err != nil {
+		return plan.Observed{}, err
+	}
+	if err := r.observeWorkload(ctx, &seen, versions); err != nil {
 		return plan.Observed{}, err
 	}
 	for uid, w := range r.sent.unseen(key, versions) {

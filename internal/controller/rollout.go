@@ -28,6 +28,8 @@ type Rollouts struct {
 	events record.EventRecorder
 	log    *slog.Logger
 	sent   *sent
+	// workloads reads what a workloadRef refers to.
+	workloads *workloads
 }
 
 // NewRollouts returns the reconciler of Rollouts. Reads of c come from caches, those of live from the API server itself.
@@ -49,10 +51,10 @@ func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 		return reconcile.Result{}, err
 	}
 
-	next, err := r.carryOut(ctx, log, seen)
+	next, err := r.carryOutRuns(ctx, log, seen)
 	if failure, ok := asRefusal(err); ok {
 		seen.CreateFailure = &failure
-		next, err = r.carryOut(ctx, log, seen)
+		next, err = r.carryOutRuns(ctx, log, seen)
 	}
 	switch {
 	case movedOn(err), errors.Is(err, errBehind):

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	runtimecontroller "sigs.k8s.io/controller-runtime/pkg/controller"
@@ -79,6 +80,9 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 		Named("rollout").
 		For(&v1alpha1.Rollout{}).
 		Owns(&appsv1.ReplicaSet{}).
+		Owns(&v1alpha1.AnalysisRun{}, builder.WithPredicates(phaseChanged)).
+		Watches(&v1alpha1.AnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsUsing)).
+		Watches(&v1alpha1.ClusterAnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsUsing)).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsOf)).
 		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: o.RolloutThreads}).
 		Build(rollouts)
@@ -99,6 +103,10 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 		{&v1alpha1.Rollout{}, serviceIndex, indexServices},
 		{&v1alpha1.Rollout{}, workloadIndex, indexWorkload},
 		{&corev1.Service{}, managerIndex, indexManager},
+		{&v1alpha1.AnalysisRun{}, ownerIndex, indexOwner},
+		{&v1alpha1.Rollout{}, templateIndex, indexTemplates},
+		{&v1alpha1.AnalysisTemplate{}, templateIndex, indexTemplates},
+		{&v1alpha1.ClusterAnalysisTemplate{}, templateIndex, indexTemplates},
 	} {
 		if err := indexer.IndexField(ctx, i.object, i.name, i.values); err != nil {
 			return fmt.Errorf("index %T by %s: %w", i.object, i.name, err)
@@ -160,6 +168,8 @@ func caching(o Options) (cache.Options, error) {
 	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
+			&v1alpha1.AnalysisRun{}: {Label: ofInstance},
+
 			&v1alpha1.Rollout{}:  {Label: ofInstance},
 			&appsv1.ReplicaSet{}: {Label: labels.NewSelector().Add(*ofVersion)},
 

@@ -1,0 +1,214 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/plan"
+)
+
+// templateIndex is the cache index of Rollouts and of templates by the templates that they name.
+const templateIndex = "templates"
+
+func indexTemplates(obj client.Object) []string {
+	var refs []v1alpha1.AnalysisTemplateRef
+	switch o := obj.(type) {
+	case *v1alpha1.Rollout:
+		refs = analysis.References(o)
+	case *v1alpha1.AnalysisTemplate:
+		refs = o.Spec.Templates
+	case *v1alpha1.ClusterAnalysisTemplate:
+		refs = o.Spec.Templates
+	}
+	keys := make([]string, len(refs))
+	for i, ref := range refs {
+		keys[i] = templateKey(ref)
+	}
+	return keys
+}
+
+func templateKey(ref v1alpha1.AnalysisTemplateRef) string {
+	if ref.ClusterScope {
+		return "cluster/" + ref.TemplateName
+	}
+	return "namespace/" + ref.TemplateName
+}
+
+// phaseChanged lets only those updates of AnalysisRuns through that a Rollout has to know of: they are written at every measurement.
+var phaseChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, ok := e.ObjectOld.(*v1alpha1.AnalysisRun)
+	after, alsoOK := e.ObjectNew.(*v1alpha1.AnalysisRun)
+	return !ok || !alsoOK || before.Status.Phase != after.Status.Phase || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
+}}
+
+// observeAnalyses adds the Rollout's AnalysisRuns and the templates that it refers to.
+func (r *Rollouts) observeAnalyses(ctx context.Context, seen *plan.Observed, versions map[types.UID]string) error {
+	var runs v1alpha1.AnalysisRunList
+	err := r.client.List(ctx, &runs, client.InNamespace(seen.Rollout.Namespace),
+		client.MatchingFields{ownerIndex: string(seen.Rollout.UID)}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return fmt.Errorf("list the AnalysisRuns of %s: %w", seen.Rollout.Name, err)
+	}
+	for i := range runs.Items {
+		run := &runs.Items[i]
+		seen.AnalysisRuns = append(seen.AnalysisRuns, run)
+		versions[run.UID] = run.ResourceVersion
+	}
+	seen.Templates = analysis.Templates{}
+	for refs := analysis.References(seen.Rollout); len(refs) > 0; refs = refs[1:] {
+		if _, known := seen.Templates[refs[0]]; known {
+			continue
+		}
+		template, err := r.template(ctx, seen.Rollout.Namespace, refs[0])
+		switch {
+		case apierrors.IsNotFound(err): // which is the engine's business
+		case err != nil:
+			return fmt.Errorf("read the analysis template %s: %w", refs[0].TemplateName, err)
+		default:
+			seen.Templates[refs[0]] = template
+			refs = slices.Concat(refs, template.Templates)
+		}
+	}
+	return nil
+}
+
+func (r *Rollouts) template(ctx context.Context, namespace string, ref v1alpha1.AnalysisTemplateRef) (*v1alpha1.AnalysisTemplateSpec, error) {
+	if ref.ClusterScope {
+		var template v1alpha1.ClusterAnalysisTemplate
+		err := r.client.Get(ctx, client.ObjectKey{Name: ref.TemplateName}, &template)
+		return &template.Spec, err
+	}
+	var template v1alpha1.AnalysisTemplate
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.TemplateName}, &template)
+	return &template.Spec, err
+}
+
+// rolloutsUsing are the Rollouts to look at when a template changes: those that name it, and those that name a template which
+// names it, and so on.
+func (r *Rollouts) rolloutsUsing(ctx context.Context, changed client.Object) []reconcile.Request {
+	_, cluster := changed.(*v1alpha1.ClusterAnalysisTemplate)
+	walk := templateWalk{Rollouts: r, seen: map[string]bool{}}
+	err := walk.from(ctx, changed.GetNamespace(), v1alpha1.AnalysisTemplateRef{TemplateName: changed.GetName(), ClusterScope: cluster})
+	if err != nil {
+		r.log.ErrorContext(ctx, "find the Rollouts that use a template", "template", client.ObjectKeyFromObject(changed).String(), "error", err)
+	}
+	return walk.requests
+}
+
+// templateWalk goes from a template up to the Rollouts that use it.
+type templateWalk struct {
+	*Rollouts
+	seen     map[string]bool
+	requests []reconcile.Request
+}
+
+// from goes up from a template. The namespace is that of a template, or empty for one of the cluster, which those of all namespaces
+// may name; a name in a template of the cluster is looked up in each Rollout's namespace.
+func (w *templateWalk) from(ctx context.Context, namespace string, ref v1alpha1.AnalysisTemplateRef) error {
+	if w.seen[namespace+"/"+templateKey(ref)] {
+		return nil
+	}
+	w.seen[namespace+"/"+templateKey(ref)] = true
+	naming := client.MatchingFields{templateIndex: templateKey(ref)}
+
+	var rollouts v1alpha1.RolloutList
+	if err := w.client.List(ctx, &rollouts, client.InNamespace(namespace), naming, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	for i := range rollouts.Items {
+		request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&rollouts.Items[i])}
+		if !slices.Contains(w.requests, request) {
+			w.requests = append(w.requests, request)
+		}
+	}
+	var templates v1alpha1.AnalysisTemplateList
+	if err := w.client.List(ctx, &templates, client.InNamespace(namespace), naming, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	for i := range templates.Items {
+		t := &templates.Items[i]
+		if err := w.from(ctx, t.Namespace, v1alpha1.AnalysisTemplateRef{TemplateName: t.Name}); err != nil {
+			return err
+		}
+	}
+	var ofCluster v1alpha1.ClusterAnalysisTemplateList
+	if err := w.client.List(ctx, &ofCluster, naming, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	for i := range ofCluster.Items {
+		if err := w.from(ctx, namespace, v1alpha1.AnalysisTemplateRef{TemplateName: ofCluster.Items[i].Name, ClusterScope: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runRefusal carries what the engine must know of an AnalysisRun that could not be created.
+type runRefusal struct{ plan.CreateFailure }
+
+func (r *runRefusal) Error() string {
+	return fmt.Sprintf("create AnalysisRun %s: %s", r.Name, r.Message)
+}
+
+func (r *Rollouts) createRun(ctx context.Context, rollout *v1alpha1.Rollout, want *v1alpha1.AnalysisRun) error {
+	run := want.DeepCopy()
+	err := r.client.Create(ctx, run)
+	switch {
+	case err == nil:
+		r.sent.wrote(client.ObjectKeyFromObject(rollout), run, r.clock.Now())
+		return nil
+	case apierrors.IsAlreadyExists(err):
+		return r.foundRun(ctx, rollout, want)
+	case refused(err):
+		return &runRefusal{plan.CreateFailure{Name: want.Name, Message: err.Error()}}
+	}
+	return fmt.Errorf("create AnalysisRun %s: %w", want.Name, err)
+}
+
+// foundRun is for an AnalysisRun that exists already: the cache will show it if it is the Rollout's, and never if it is not.
+func (r *Rollouts) foundRun(ctx context.Context, rollout *v1alpha1.Rollout, want *v1alpha1.AnalysisRun) error {
+	var have v1alpha1.AnalysisRun
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(want), &have); err != nil {
+		return fmt.Errorf("read AnalysisRun %s, which exists already: %w", want.Name, err)
+	}
+	if metav1.IsControlledBy(&have, rollout) {
+		r.sent.wrote(client.ObjectKeyFromObject(rollout), &have, r.clock.Now())
+		return errBehind
+	}
+	return &runRefusal{plan.CreateFailure{Name: want.Name, Taken: true, Message: "the name is taken"}}
+}
+
+func (r *Rollouts) deleteRun(ctx context.Context, rollout *v1alpha1.Rollout, run *v1alpha1.AnalysisRun) error {
+	err := r.client.Delete(ctx, run, client.PropagationPolicy(metav1.DeletePropagationBackground),
+		client.Preconditions{UID: &run.UID, ResourceVersion: &run.ResourceVersion})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete AnalysisRun %s: %w", run.Name, err)
+	}
+	r.sent.deleted(client.ObjectKeyFromObject(rollout), run, r.clock.Now())
+	return nil
+}
+
+// carryOutRuns carries a plan out, and asks the engine again about each AnalysisRun that the API server does not take.
+func (r *Rollouts) carryOutRuns(ctx context.Context, log *slog.Logger, seen plan.Observed) (plan.Plan, error) {
+	for {
+		next, err := r.carryOut(ctx, log, seen)
+		var refusal *runRefusal
+		if !errors.As(err, &refusal) {
+			return next, err
+		}
+		seen.RunFailures = append(seen.RunFailures, refusal.CreateFailure)
+	}
+}
