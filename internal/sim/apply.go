@@ -14,7 +14,7 @@ import (
 
 // View is how old what the controller sees is: how many versions each kind of object is behind.
 type View struct {
-	Rollout, ReplicaSets int
+	Rollout, ReplicaSets, Services int
 }
 
 // Observe is the world as the controller sees it. A view never goes back behind what was seen before, as no watch does, nor behind
@@ -37,6 +37,7 @@ func (w *World) observe(v View) (o plan.Observed, unseen int) {
 		w.past.unseenSets = back
 		o.ReplicaSets, unseen = seen.sets, w.Losses-seen.reported
 	}
+	o.Services = w.observeServices(v.Services)
 	return o, unseen
 }
 
@@ -65,6 +66,7 @@ func (o Outcome) Whole() bool { return !o.Conflict && !o.Crashed && o.CreateFail
 func (w *World) Apply(p plan.Plan, stopAfter int) Outcome {
 	a := application{World: w, left: stopAfter}
 	a.changes(p.Grow)
+	a.changes(p.Route)
 	a.changes(p.Shrink)
 	if p.Record != nil {
 		a.record(p.Record)
@@ -103,6 +105,8 @@ func (a *application) changes(changes []plan.Change) {
 			a.update(c.From, c.To)
 		case plan.DeleteReplicaSet:
 			a.delete(c.ReplicaSet)
+		case plan.UpdateService:
+			a.updateService(c.From, c.To)
 		case plan.UpdatePod:
 			a.updatePod(c.From, c.To)
 		default:

@@ -59,7 +59,7 @@ func (w *World) look(o *plan.Observed, need plan.Need) {
 		o.Pods[n.Hash] = pods
 		w.Looks++
 	case plan.NeedLiveServices:
-		o.ServicesLive = true
+		o.Services, o.ServicesLive = w.services, true
 	default:
 		panic(fmt.Sprintf("need of unknown kind %T", n))
 	}

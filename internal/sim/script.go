@@ -142,6 +142,8 @@ func init() {
 		"take":     (*Script).take,
 		"rename":   (*Script).rename,
 		"annotate": (*Script).annotate,
+		"service":  (*Script).createService,
+		"point":    (*Script).pointService,
 		"jump":     (*Script).jump,
 		"crash":    (*Script).crash,
 		"stale":    (*Script).staleView,
@@ -205,6 +207,10 @@ func (s *Script) create(args []string) (string, error) {
 			s.World.PodStart = start
 			continue
 		}
+		if key == "services" {
+			s.createServices(value)
+			continue
+		}
 		if err := setField(ro, key, value); err != nil {
 			return "", err
 		}
@@ -262,6 +268,8 @@ func (s *Script) remove(args []string) (string, error) {
 		s.World.Delete()
 	case "replicaset":
 		s.World.DeleteReplicaSet(last(args))
+	case "service":
+		s.World.DeleteService(last(args))
 	default:
 		return "", errors.New("delete rollout, or delete replicaset v1")
 	}
@@ -314,9 +322,12 @@ func (s *Script) crash(args []string) (string, error) {
 // staleView arranges for the next pass to see old objects: "stale rollout 1", "stale replicasets 2".
 func (s *Script) staleView(args []string) (string, error) {
 	n, err := strconv.Atoi(last(args))
-	if first(args) == "rollout" {
+	switch first(args) {
+	case "rollout":
 		s.stale.Rollout = n
-	} else {
+	case "services":
+		s.stale.Services = n
+	default:
 		s.stale.ReplicaSets = n
 	}
 	return "", err

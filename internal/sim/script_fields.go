@@ -49,12 +49,10 @@ func setField(ro *v1alpha1.Rollout, key, value string) error {
 		c.DynamicStableScale = true
 	case "canaryService":
 		c.CanaryService = value
-	case "blueGreen":
-		s.Strategy = v1alpha1.RolloutStrategy{BlueGreen: &v1alpha1.BlueGreenStrategy{ActiveService: value}}
 	case "label":
 		s.Template.Labels = map[string]string{"app": value}
 	default:
-		return setPodField(ro, key, value)
+		return setBlueGreenField(ro, key, value)
 	}
 	return nil
 }

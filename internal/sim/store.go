@@ -21,9 +21,10 @@ const remembered = 32
 type past struct {
 	rollouts []*v1alpha1.Rollout
 	sets     []snapshot
-	// unseenRollouts and unseenSets are how many of the newest versions there are since the controller's own last write: a cache that
+	services [][]*corev1.Service
+	// unseenRollouts, unseenSets and unseenServices are how many of the newest versions there are since the controller's own last write: a cache that
 	// waits for its own writes never shows anything older.
-	unseenRollouts, unseenSets int
+	unseenRollouts, unseenSets, unseenServices int
 }
 
 // snapshot is all ReplicaSets at a time.

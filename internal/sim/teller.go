@@ -273,6 +273,9 @@ func (t *teller) status(w *World) string {
 	for _, set := range w.sets {
 		row(set.Name, "%s", setText(set))
 	}
+	for _, service := range w.services {
+		row(service.Name, "%s", serviceText(service))
+	}
 	return b.String()
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -19,6 +20,8 @@ type World struct {
 	now     time.Time
 	rollout *v1alpha1.Rollout
 	sets    []*set // in the order of their creation
+
+	services []*corev1.Service
 
 	// foreign are names of ReplicaSets that belong to somebody else, refused is why the API server takes no new ones.
 	foreign map[string]bool

@@ -1,0 +1,188 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// Services are immutable here: a write puts another object in the old one's place, so that views of the past are for free.
+
+// CreateService adds a Service that selects all pods of the Rollout.
+func (w *World) CreateService(name string) {
+	w.uid++
+	w.putServices(append(slices.Clone(w.services), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: "default", UID: types.UID("uid" + strconv.Itoa(w.uid)), ResourceVersion: w.nextVersion(),
+		},
+		Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}},
+	}))
+}
+
+// DeleteService deletes a Service by hand.
+func (w *World) DeleteService(name string) {
+	w.putServices(slices.DeleteFunc(slices.Clone(w.services), func(s *corev1.Service) bool { return s.Name == name }))
+}
+
+// EditService changes a Service by hand.
+func (w *World) EditService(name string, change func(*corev1.Service)) {
+	if s := w.Service(name).DeepCopy(); s != nil {
+		change(s)
+		w.replaceService(s)
+	}
+}
+
+// Service is a Service as it is now, not to be modified; nil if there is none of that name.
+func (w *World) Service(name string) *corev1.Service {
+	for _, s := range w.services {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// Selects is the hash that a Service selects.
+func (w *World) Selects(service string) string {
+	if s := w.Service(service); s != nil {
+		return s.Spec.Selector[v1alpha1.PodTemplateHashLabel]
+	}
+	return ""
+}
+
+func (w *World) replaceService(s *corev1.Service) {
+	s.ResourceVersion = w.nextVersion()
+	services := slices.Clone(w.services)
+	services[slices.IndexFunc(services, func(have *corev1.Service) bool { return have.Name == s.Name })] = s
+	w.putServices(services)
+}
+
+func (w *World) putServices(services []*corev1.Service) {
+	w.services = services
+	w.past.services = append(w.past.services, services)
+	w.past.unseenServices++
+	if n := len(w.past.services); n > 2*remembered {
+		w.past.services = slices.Clone(w.past.services[n-remembered:])
+	}
+	w.notify()
+}
+
+// observeServices is what a watch has shown of the Services, so many versions back.
+func (w *World) observeServices(back int) []*corev1.Service {
+	n := len(w.past.services)
+	if n == 0 {
+		return nil
+	}
+	back = clamp(back, w.past.unseenServices, n)
+	w.past.unseenServices = back
+	return w.past.services[n-1-back]
+}
+
+func (a *application) updateService(from, to *corev1.Service) {
+	if !a.may() {
+		return
+	}
+	have := a.Service(from.Name)
+	if have == nil || have.ResourceVersion != from.ResourceVersion {
+		a.Writes--
+		a.Conflict = true
+		return
+	}
+	if equality.Semantic.DeepEqual(from.Spec, to.Spec) && equality.Semantic.DeepEqual(from.Annotations, to.Annotations) {
+		a.Idle = "update of service " + from.Name + " that changes nothing"
+	}
+	a.replaceService(to.DeepCopy())
+	a.past.unseenServices = 0
+}
+
+// setBlueGreenField sets fields of the blue-green strategy.
+func setBlueGreenField(ro *v1alpha1.Rollout, key, value string) error {
+	if key == "blueGreen" {
+		ro.Spec.Strategy = v1alpha1.RolloutStrategy{BlueGreen: &v1alpha1.BlueGreenStrategy{ActiveService: value}}
+		return nil
+	}
+	b := ro.Spec.Strategy.BlueGreen
+	if b == nil {
+		return setPodField(ro, key, value)
+	}
+	n, _ := strconv.ParseInt(value, 10, 32)
+	number := int32(n)
+	pointer := &number
+	if value == "none" {
+		pointer = nil
+	}
+	switch key {
+	case "preview":
+		b.PreviewService = value
+	case "active":
+		b.ActiveService = value
+	case "autoPromotion":
+		enabled := value != "false"
+		b.AutoPromotionEnabled = &enabled
+	case "autoPromotionSeconds":
+		b.AutoPromotionSeconds = number
+	case "previewReplicas":
+		b.PreviewReplicaCount = pointer
+	case "scaleDownDelay":
+		b.ScaleDownDelaySeconds = pointer
+	case "scaleDownDelayRevisionLimit":
+		b.ScaleDownDelayRevisionLimit = pointer
+	case "abortScaleDownDelay":
+		b.AbortScaleDownDelaySeconds = pointer
+	default:
+		return setPodField(ro, key, value)
+	}
+	return nil
+}
+
+// createService is the verb "service web-active", createServices the argument services="web-active web-preview".
+func (s *Script) createService(args []string) (string, error) {
+	s.World.CreateService(last(args))
+	return "", nil
+}
+
+func (s *Script) createServices(names string) {
+	for name := range strings.FieldsSeq(names) {
+		s.World.CreateService(name)
+	}
+}
+
+// serviceText is what a Service selects, and whose it is.
+func serviceText(s *corev1.Service) string {
+	hash := s.Spec.Selector[v1alpha1.PodTemplateHashLabel]
+	if hash == "" {
+		hash = "all versions"
+	}
+	text := "selects " + hash
+	if owner := s.Annotations[v1alpha1.ManagedByAnnotation]; owner != "" {
+		text += ", managed by " + owner
+	}
+	return text
+}
+
+// pointService is the verb "point web-active v1": somebody else changes what a Service selects.
+func (s *Script) pointService(args []string) (string, error) {
+	if len(args) != 2 || s.World.Service(args[0]) == nil {
+		return "", fmt.Errorf("point a service that is there: %q", args)
+	}
+	hash := ""
+	for _, set := range s.World.sets {
+		if imageOf(set) == args[1] {
+			hash = set.Labels[v1alpha1.PodTemplateHashLabel]
+		}
+	}
+	s.World.EditService(args[0], func(service *corev1.Service) {
+		service.Spec.Selector = maps.Clone(service.Spec.Selector)
+		service.Spec.Selector[v1alpha1.PodTemplateHashLabel] = hash
+	})
+	return "", nil
+}
