@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -136,7 +137,7 @@ func (p *problems) canary(c *v1alpha1.CanaryStrategy, replicas int32) Canary {
 		{"pingPong", c.PingPong != nil},
 		{"minPodsPerReplicaSet", c.MinPodsPerReplicaSet != nil},
 	})
-	out := Canary{MaxWeight: v1alpha1.DefaultMaxTrafficWeight, Threshold: threshold(c.ReplicaProgressThreshold)}
+	out := Canary{MaxWeight: v1alpha1.DefaultMaxTrafficWeight, Threshold: p.threshold(c.ReplicaProgressThreshold)}
 	out.MaxSurge, out.MaxUnavailable = p.limits(c, replicas)
 	out.NewMetadata, out.StableMetadata = metadata(c.CanaryMetadata), metadata(c.StableMetadata)
 	out.AntiAffinity = p.antiAffinity(canaryField+".antiAffinity", c.AntiAffinity)
@@ -149,11 +150,15 @@ func (p *problems) canary(c *v1alpha1.CanaryStrategy, replicas int32) Canary {
 }
 
 // threshold reads the share of pods that lets a step go on; a negative one counts as none, as upstream has it.
-func threshold(t *v1alpha1.ReplicaProgressThreshold) Threshold {
+func (p *problems) threshold(t *v1alpha1.ReplicaProgressThreshold) Threshold {
 	if t == nil || t.Value < 0 {
 		return AllPods
 	}
-	return Threshold{Value: t.Value, Percent: t.Type == v1alpha1.ProgressThresholdPercent}
+	percent := t.Type == v1alpha1.ProgressThresholdPercent
+	if percent && t.Value > 100 {
+		p.add(canaryField+".replicaProgressThreshold.value", "%d percent of the pods are never available: write 100 or less", t.Value)
+	}
+	return Threshold{Value: t.Value, Percent: percent}
 }
 
 // limits resolves maxSurge, rounded up, and maxUnavailable, rounded down and at most all. If both come to nothing one pod may be
@@ -175,12 +180,13 @@ func (p *problems) amount(field string, v *intstr.IntOrString, byDefault string,
 	if v != nil {
 		amount = asPercent(*v)
 	}
-	n, err := intstr.GetScaledValueFromIntOrPercent(&amount, int(replicas), roundUp)
+	pods := max(0, replicas) // fewer than none is told of elsewhere
+	n, err := intstr.GetScaledValueFromIntOrPercent(&amount, int(pods), roundUp)
 	if err != nil || n < 0 {
 		p.add(field, "%q is neither a number of pods nor a share of them: write for example 2 or \"25%%\"", amount.String())
 		return 0
 	}
-	return int32(n)
+	return int32(min(n, math.MaxInt32-int(pods))) // with the pods it must remain a number
 }
 
 // asPercent reads a text of digits as a percentage: upstream takes "25" for "25%".

@@ -46,11 +46,9 @@ var disturbances = []disturbance{
 	{1, "quota", func(h *history) { h.world.SetQuota(h.IntN(12)) }},
 	{1, "no quota", func(h *history) { h.world.SetQuota(-1) }},
 	{1, "wrong spec", func(h *history) {
-		h.world.Edit(func(ro *v1alpha1.Rollout) { ro.Spec.Strategy.Canary.DynamicStableScale = true })
+		h.world.Edit(func(ro *v1alpha1.Rollout) { *ro.Spec.ProgressDeadlineSeconds = 0 })
 	}},
-	{2, "right spec", func(h *history) {
-		h.world.Edit(func(ro *v1alpha1.Rollout) { ro.Spec.Strategy.Canary.DynamicStableScale = false })
-	}},
+	{2, "right spec", func(h *history) { h.world.Edit(correct) }},
 	{2, "the clock jumps", func(h *history) { h.world.Jump(time.Duration(h.IntN(300)) * time.Second) }},
 }
 
@@ -90,9 +88,16 @@ func (h *history) mend() {
 		}
 		w.Edit(func(ro *v1alpha1.Rollout) {
 			ro.Spec.Paused = false
-			ro.Spec.Strategy.Canary.DynamicStableScale = false
+			correct(ro)
 		})
 	})
+}
+
+// correct makes a wrong spec right.
+func correct(ro *v1alpha1.Rollout) {
+	if *ro.Spec.ProgressDeadlineSeconds == 0 {
+		*ro.Spec.ProgressDeadlineSeconds = 60
+	}
 }
 
 func describe(ro *v1alpha1.Rollout) string {

@@ -1,0 +1,261 @@
+package spec
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// rollout is one that is right, changed.
+func rollout(changes ...func(*v1alpha1.RolloutSpec)) *v1alpha1.Rollout {
+	labels := map[string]string{"app": "web"}
+	ro := &v1alpha1.Rollout{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"},
+		Spec: v1alpha1.RolloutSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}},
+			Strategy: v1alpha1.RolloutStrategy{Canary: &v1alpha1.CanaryStrategy{}},
+		},
+	}
+	for _, change := range changes {
+		change(&ro.Spec)
+	}
+	return ro
+}
+
+func canary(change func(*v1alpha1.CanaryStrategy)) func(*v1alpha1.RolloutSpec) {
+	return func(s *v1alpha1.RolloutSpec) { change(s.Strategy.Canary) }
+}
+
+func steps(steps ...v1alpha1.CanaryStep) func(*v1alpha1.RolloutSpec) {
+	return canary(func(c *v1alpha1.CanaryStrategy) { c.Steps = steps })
+}
+
+func limits(surge, unavailable string) func(*v1alpha1.RolloutSpec) {
+	return canary(func(c *v1alpha1.CanaryStrategy) {
+		a, b := intstr.Parse(surge), intstr.Parse(unavailable)
+		c.MaxSurge, c.MaxUnavailable = &a, &b
+	})
+}
+
+func weight(n int32) v1alpha1.CanaryStep { return v1alpha1.CanaryStep{SetWeight: &n} }
+
+func pause(d intstr.IntOrString) v1alpha1.CanaryStep {
+	return v1alpha1.CanaryStep{Pause: &v1alpha1.RolloutPause{Duration: &d}}
+}
+
+func number(n int32) *int32 { return &n }
+
+// Every problem names the field, the value where there is one, and what to write instead.
+func TestProblems(t *testing.T) {
+	const notYet = "this version of Sluice does not support the field yet; remove it, or stay with the controller you have"
+	for name, c := range map[string]struct {
+		change func(*v1alpha1.RolloutSpec)
+		want   []string
+	}{
+		"fewer than no pods": {
+			func(s *v1alpha1.RolloutSpec) { s.Replicas = number(-1) },
+			[]string{"spec.replicas: -1 is negative: write 0 or more"},
+		},
+		"ready before it is there": {
+			func(s *v1alpha1.RolloutSpec) { s.MinReadySeconds = -5 },
+			[]string{"spec.minReadySeconds: -5 is negative: write 0 or more"},
+		},
+		"less than no history": {
+			func(s *v1alpha1.RolloutSpec) { s.RevisionHistoryLimit = number(-2) },
+			[]string{"spec.revisionHistoryLimit: -2 is negative: write 0 or more"},
+		},
+		"a deadline before a pod can be ready": {
+			func(s *v1alpha1.RolloutSpec) { s.MinReadySeconds, s.ProgressDeadlineSeconds = 60, number(60) },
+			[]string{"spec.progressDeadlineSeconds: 60 must be greater than minReadySeconds, which is 60"},
+		},
+		"no selector": {
+			func(s *v1alpha1.RolloutSpec) { s.Selector = nil },
+			[]string{"spec.selector: Rollout has missing field '.spec.selector': write matchLabels that the pod template's labels fulfil"},
+		},
+		"an empty selector": {
+			func(s *v1alpha1.RolloutSpec) { s.Selector = &metav1.LabelSelector{} },
+			[]string{"spec.selector: empty selector is invalid for deployment: write matchLabels that the pod template's labels fulfil"},
+		},
+		"a selector for other pods": {
+			func(s *v1alpha1.RolloutSpec) { s.Template.Labels = map[string]string{"app": "other"} },
+			[]string{`spec.template.metadata.labels: app=other does not match spec.selector, which is "app=web": give the template these labels`},
+		},
+		"no strategy": {
+			func(s *v1alpha1.RolloutSpec) { s.Strategy = v1alpha1.RolloutStrategy{} },
+			[]string{"spec.strategy: Rollout has missing field '.spec.strategy.canary or .spec.strategy.blueGreen': add one of them"},
+		},
+		"two strategies": {
+			func(s *v1alpha1.RolloutSpec) { s.Strategy.BlueGreen = &v1alpha1.BlueGreenStrategy{ActiveService: "a"} },
+			[]string{"spec.strategy: Multiple Strategies can not be listed: keep either canary or blueGreen"},
+		},
+		"nothing may move": {
+			limits("0", "0%"),
+			[]string{"spec.strategy.canary.maxSurge: MaxSurge and MaxUnavailable both can not be zero: allow at least one pod more or one pod less"},
+		},
+		"a surge of words": {
+			limits("many", "1"),
+			[]string{`spec.strategy.canary.maxSurge: "many" is neither a number of pods nor a share of them: write for example 2 or "25%"`},
+		},
+		"fewer than none unavailable": {
+			limits("1", "-1"),
+			[]string{`spec.strategy.canary.maxUnavailable: "-1" is neither a number of pods nor a share of them: write for example 2 or "25%"`},
+		},
+		"an empty share": {
+			canary(func(c *v1alpha1.CanaryStrategy) { c.MaxSurge = &intstr.IntOrString{Type: intstr.String} }),
+			[]string{`spec.strategy.canary.maxSurge: "" is neither a number of pods nor a share of them: write for example 2 or "25%"`},
+		},
+		"a step that does nothing": {
+			steps(weight(10), v1alpha1.CanaryStep{}),
+			[]string{"spec.strategy.canary.steps[1]: Step must have one of the following set: experiment, setWeight, setCanaryScale, plugin or pause"},
+		},
+		"a step that does two things": {
+			steps(v1alpha1.CanaryStep{SetWeight: number(10), Pause: &v1alpha1.RolloutPause{}}),
+			[]string{"spec.strategy.canary.steps[0]: a step does one thing, this one has setWeight and pause: make a step of each"},
+		},
+		"more than all": {
+			steps(weight(101)),
+			[]string{"spec.strategy.canary.steps[0].setWeight: SetWeight needs to be between 0 and 100, and is 101"},
+		},
+		"a pause in words": {
+			steps(pause(intstr.FromString("soon"))),
+			[]string{`spec.strategy.canary.steps[0].pause.duration: "soon": write a number of seconds or a Go duration such as "30s", "10m" or "1h30m"`},
+		},
+		"a pause backwards": {
+			steps(pause(intstr.FromInt32(-1))),
+			[]string{`spec.strategy.canary.steps[0].pause.duration: "-1": a pause cannot be shorter than nothing; leave the duration out to pause until someone resumes`},
+		},
+		"a threshold above all": {
+			canary(func(c *v1alpha1.CanaryStrategy) {
+				c.ReplicaProgressThreshold = &v1alpha1.ReplicaProgressThreshold{Type: v1alpha1.ProgressThresholdPercent, Value: 101}
+			}),
+			[]string{"spec.strategy.canary.replicaProgressThreshold.value: 101 percent of the pods are never available: write 100 or less"},
+		},
+		"what is not supported yet": {
+			canary(func(c *v1alpha1.CanaryStrategy) { c.DynamicStableScale = true }),
+			[]string{"spec.strategy.canary.dynamicStableScale: " + notYet},
+		},
+		"a step that is not supported yet": {
+			steps(v1alpha1.CanaryStep{Experiment: &v1alpha1.RolloutExperimentStep{}}),
+			[]string{"spec.strategy.canary.steps[0].experiment: " + notYet},
+		},
+		"everything at once, in the order of the spec": {
+			func(s *v1alpha1.RolloutSpec) {
+				s.Replicas, s.Selector = number(-1), nil
+				s.Strategy.Canary.Steps = []v1alpha1.CanaryStep{weight(-1), pause(intstr.FromString("x"))}
+			},
+			[]string{
+				"spec.replicas: -1 is negative: write 0 or more",
+				"spec.selector: Rollout has missing field '.spec.selector': write matchLabels that the pod template's labels fulfil",
+				"spec.strategy.canary.steps[0].setWeight: SetWeight needs to be between 0 and 100, and is -1",
+				`spec.strategy.canary.steps[1].pause.duration: "x": write a number of seconds or a Go duration such as "30s", "10m" or "1h30m"`,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, problems := Resolve(rollout(c.change))
+			var got []string
+			for _, p := range problems {
+				got = append(got, p.String())
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	r, problems := Resolve(rollout())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if r.Replicas != 1 || !r.ReplicasUnset || r.RevisionHistoryLimit != 10 || r.ProgressDeadline != 10*time.Minute {
+		t.Errorf("got %+v", r)
+	}
+	want := Canary{MaxSurge: 1, MaxUnavailable: 0, MaxWeight: 100, Threshold: AllPods}
+	if diff := cmp.Diff(Strategy(want), r.Strategy); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		replicas           int32
+		surge, unavailable string
+		want               [2]int32
+	}{
+		"numbers":                            {10, "2", "3", [2]int32{2, 3}},
+		"shares: surge up, unavailable down": {10, "25%", "25%", [2]int32{3, 2}},
+		"a text of digits is a share":        {10, "30", "30", [2]int32{3, 3}},
+		"no more missing than there are":     {3, "0", "5", [2]int32{0, 3}},
+		"both round to nothing: one less":    {3, "0", "10%", [2]int32{0, 1}},
+		"nothing of nothing":                 {0, "25%", "25%", [2]int32{0, 0}},
+		"none of none":                       {0, "1", "1", [2]int32{1, 0}},
+		"one pod":                            {1, "25%", "25%", [2]int32{1, 0}},
+		"more than can be counted":           {10, "2147483647", "0", [2]int32{math.MaxInt32 - 10, 0}},
+		"a share that cannot be counted":     {10, "99999999999%", "0", [2]int32{math.MaxInt32 - 10, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ro := rollout(func(s *v1alpha1.RolloutSpec) { s.Replicas = &c.replicas }, limits(c.surge, c.unavailable))
+			if name == "a text of digits is a share" {
+				*ro.Spec.Strategy.Canary.MaxSurge, *ro.Spec.Strategy.Canary.MaxUnavailable = intstr.FromString("30"), intstr.FromString("30")
+			}
+			r, problems := Resolve(ro)
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			got := r.Strategy.(Canary)
+			if diff := cmp.Diff(c.want, [2]int32{got.MaxSurge, got.MaxUnavailable}); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzResolve(f *testing.F) {
+	f.Add(int32(10), int32(0), int32(600), "25%", "25%", int32(10), "1h", int32(90), true)
+	f.Add(int32(1), int32(5), int32(5), "0", "0", int32(101), "-3", int32(-1), false)
+	f.Add(int32(math.MaxInt32), int32(0), int32(1), "2147483647", "999999999999999999999%", int32(100), "", int32(200), true)
+	f.Fuzz(func(t *testing.T, replicas, minReady, deadline int32, surge, unavailable string, w int32, duration string, threshold int32, percent bool) {
+		ro := rollout(func(s *v1alpha1.RolloutSpec) {
+			s.Replicas, s.MinReadySeconds, s.ProgressDeadlineSeconds = &replicas, minReady, &deadline
+			kind := v1alpha1.ProgressThresholdPods
+			if percent {
+				kind = v1alpha1.ProgressThresholdPercent
+			}
+			s.Strategy.Canary.ReplicaProgressThreshold = &v1alpha1.ReplicaProgressThreshold{Type: kind, Value: threshold}
+		}, limits(surge, unavailable), steps(weight(w), pause(intstr.Parse(duration)), weight(100)))
+
+		r, problems := Resolve(ro)
+		for _, p := range problems {
+			if !strings.HasPrefix(p.Field, "spec.") || p.Text == "" {
+				t.Errorf("a problem does not say where or what: %q", p)
+			}
+		}
+		if len(problems) > 0 {
+			return
+		}
+		c := r.Strategy.(Canary)
+		if len(c.Steps) != 3 {
+			t.Errorf("%d steps of 3", len(c.Steps))
+		}
+		if c.MaxSurge < 0 || c.MaxUnavailable < 0 || c.MaxUnavailable > r.Replicas || r.Replicas < 0 || r.Replicas+c.MaxSurge < 0 {
+			t.Errorf("%d pods, %d more, %d less", r.Replicas, c.MaxSurge, c.MaxUnavailable)
+		}
+		if r.Replicas > 0 && c.MaxSurge == 0 && c.MaxUnavailable == 0 && r.Replicas < math.MaxInt32 {
+			t.Error("nothing may ever move")
+		}
+		if !c.Threshold.Met(r.Replicas, r.Replicas) {
+			t.Errorf("all pods are not enough for %+v", c.Threshold)
+		}
+	})
+}
