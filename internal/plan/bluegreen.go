@@ -125,11 +125,20 @@ func (p *pass) cutOver(b spec.BlueGreen) {
 		passed, missing := p.gates(b)
 		if !passed {
 			p.note(TopicWait, "the switch of the active service", missing)
+			p.restore(b)
 			return
 		}
 		if p.activate(b, p.new, "the new version is ready") && p.passedBehind(b) {
 			p.promote(p.howPromoted())
 		}
+	}
+}
+
+// restore points the active Service at the stable version where it tells no versions apart: somebody made it anew, and it sends
+// to the preview's pods too.
+func (p *pass) restore(b spec.BlueGreen) {
+	if p.stableBeside() != nil && p.selects(b.ActiveService) == "" {
+		p.activate(b, p.stable, "it has served until now")
 	}
 }
 

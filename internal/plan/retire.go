@@ -19,6 +19,15 @@ func (v *version) deadline() time.Time {
 	return t
 }
 
+// deadline is a version's deadline as it will be after this pass.
+func (p *pass) deadline(v *version) time.Time {
+	if e, ok := p.edits[v.Name]; ok {
+		edited := version{ReplicaSet: e.to}
+		return edited.deadline()
+	}
+	return v.deadline()
+}
+
 // delaying reports whether the version keeps its pods for a while after it lost its part.
 func (v *version) delaying(now time.Time) bool { return now.Before(v.deadline()) }
 
@@ -38,7 +47,7 @@ func (p *pass) retire(v *version, delay time.Duration, r retirement) {
 	if v.desired() == 0 || p.referenced(v.hash, r.services) {
 		return
 	}
-	deadline := v.deadline()
+	deadline := p.deadline(v)
 	if delay == 0 {
 		deadline = p.Now
 	}
