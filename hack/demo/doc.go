@@ -1,11 +1,11 @@
 //go:build unix
 
-// Command demo shows Sluice at work, from nothing to a finished canary update: `make demo`.
+// Command demo shows Sluice at work, from nothing to a finished update: `make demo`.
 //
 //	main.go     how it starts and how it ends
 //	story.go    what happens, in order
 //	child.go    programs that run meanwhile, and that none of them is left behind
-//	example.go  what examples/canary.yaml says
+//	example.go  what the example says: examples/canary.yaml, or that of another STRATEGY
 //
 // It runs the programs in bin/ as a user would, with the manifests in config/ and examples/, and only looks on by itself, through
 // the same package that `sluice get rollout -w` is made of. So it is also a test of all of these together: whatever fails or hangs

@@ -3,40 +3,55 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-const examplePath = "examples/canary.yaml"
-
 // example is what the demo needs to know of the Rollout that it applies.
 type example struct {
+	path                      string
 	rollout, container, image string
 }
 
-func readExample() (example, error) {
-	text, err := os.ReadFile(examplePath)
+// readExample finds the Rollout in the example of a strategy: canary or bluegreen.
+func readExample(strategy string) (example, error) {
+	e := example{path: "examples/" + strategy + ".yaml"}
+	text, err := os.ReadFile(e.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return example{}, fmt.Errorf("there is no %s: STRATEGY is canary or bluegreen, and the demo is run from the root of the repository", e.path)
+	}
 	if err != nil {
-		return example{}, fmt.Errorf("%w (run this from the root of the repository)", err)
+		return example{}, err
 	}
-	var ro v1alpha1.Rollout
-	if err := yaml.Unmarshal(text, &ro); err != nil {
-		return example{}, fmt.Errorf("%s: %w", examplePath, err)
+	objects := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	for {
+		var ro v1alpha1.Rollout
+		switch err := objects.Decode(&ro); {
+		case errors.Is(err, io.EOF):
+			return example{}, fmt.Errorf("%s has no Rollout with containers", e.path)
+		case err != nil:
+			return example{}, fmt.Errorf("%s: %w", e.path, err)
+		case ro.Kind == v1alpha1.KindRollout && len(ro.Spec.Template.Spec.Containers) > 0:
+			c := ro.Spec.Template.Spec.Containers[0]
+			e.rollout, e.container, e.image = ro.Name, c.Name, c.Image
+			return e, nil
+		}
 	}
-	if len(ro.Spec.Template.Spec.Containers) == 0 {
-		return example{}, fmt.Errorf("%s has no containers", examplePath)
-	}
-	c := ro.Spec.Template.Spec.Containers[0]
-	return example{rollout: ro.Name, container: c.Name, image: c.Image}, nil
 }
 
-// newImage is the same image in a newer version; nothing is ever pulled.
+// newImage is the same image in another version; nothing is ever pulled.
 func (e example) newImage() string {
-	name, _, _ := strings.Cut(e.image, ":")
+	name, tag, _ := strings.Cut(e.image, ":")
+	if tag == "blue" {
+		return name + ":green"
+	}
 	return name + ":1.16.1"
 }

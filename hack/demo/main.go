@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -27,15 +28,16 @@ func main() {
 	flag.Parse()
 	signals, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	ctx, cancel := context.WithTimeoutCause(signals, *timeout, fmt.Errorf("it was not done after %s", *timeout))
-	code := run(ctx, signals, os.Getenv("KEEP") != "" && os.Getenv("KEEP") != "0")
+	code := run(ctx, signals)
 	cancel()
 	stop()
 	os.Exit(code)
 }
 
 // run tells the story and cleans up after it, however it ended. It returns the exit code.
-func run(ctx, signals context.Context, keep bool) int {
-	s, err := newStory(keep)
+func run(ctx, signals context.Context) int {
+	keep := os.Getenv("KEEP") != "" && os.Getenv("KEEP") != "0"
+	s, err := newStory(cmp.Or(os.Getenv("STRATEGY"), "canary"), keep)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		return 1

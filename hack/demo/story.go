@@ -42,8 +42,8 @@ type story struct {
 	client live.Client
 }
 
-func newStory(keep bool) (*story, error) {
-	e, err := readExample()
+func newStory(strategy string, keep bool) (*story, error) {
+	e, err := readExample(strategy)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (s *story) startController(ctx context.Context) error {
 }
 
 func (s *story) firstVersion(ctx context.Context) error {
-	if err := s.kubectl(ctx, "apply", "-f", examplePath); err != nil {
+	if err := s.kubectl(ctx, "apply", "-f", s.example.path); err != nil {
 		return err
 	}
 	return s.show(ctx, view.IconHealthy)
@@ -157,28 +157,40 @@ func (s *story) promote(ctx context.Context) error {
 	return s.show(ctx, view.IconHealthy)
 }
 
+// grace is how long a Rollout may be degraded: one whose Services are applied a moment after it is, until they are there.
+const grace = 5 * time.Second
+
 // show shows the Rollout as it changes until it is healthy, or paused until somebody promotes it.
 func (s *story) show(ctx context.Context, until view.Icon) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	sights, err := s.client.Follow(ctx, s.example.rollout)
 	if err != nil {
 		return err
 	}
-	var last view.Rollout
+	var (
+		last     view.Rollout
+		degraded *time.Timer
+	)
 	err = s.screen.Show(ctx, sights, func(r view.Rollout) bool {
 		last = r
-		return r.Status.Icon == view.IconDegraded || r.Status.Icon == until && r.Pause == nil
+		switch {
+		case r.Status.Icon != view.IconDegraded && degraded != nil:
+			degraded.Stop()
+			degraded = nil
+		case r.Status.Icon == view.IconDegraded && degraded == nil:
+			degraded = time.AfterFunc(grace, func() { giveUp(fmt.Errorf("the rollout is degraded: %s", r.Status.Message)) })
+		}
+		return r.Status.Icon == until && r.Pause == nil
 	})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w; the last that was seen: %s", context.Cause(ctx), last.Summary())
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
 	case err != nil:
 		return err
-	case last.Status.Icon == view.IconDegraded:
-		return fmt.Errorf("the rollout is degraded: %s", last.Status.Message)
-	}
-	if s.screen.Terminal() {
+	case s.screen.Terminal():
 		return nil
 	}
 	objects, err := s.client.Objects(ctx, s.example.rollout)
