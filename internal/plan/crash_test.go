@@ -71,8 +71,8 @@ func tell(t *testing.T, script *sim.Script, lines []string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if line != "settle" {
-			status = onTheWay.ReplaceAllString(status, "")
+		if line != "settle" && !strings.HasPrefix(line, "advance") {
+			status = onTheWay.ReplaceAllString(status, "revision")
 		}
 		out.WriteString(line + "\n" + sameAfterCrash(status) + "\n")
 	}
@@ -83,7 +83,7 @@ var (
 	goingOn = regexp.MustCompile(`(Progressing) .*(NewReplicaSetCreated|FoundNewReplicaSet|ReplicaSetUpdated|ReplicaSetNotAvailable|RolloutRetry|RolloutResumed) .*`)
 	since   = regexp.MustCompile(` at \w+:`)
 	// onTheWay is what is known of pods' labels, which a pass more may find out earlier.
-	onTheWay = regexp.MustCompile(` ephemeral-metadata-pods \{.*?\},`)
+	onTheWay = regexp.MustCompile(`ephemeral-metadata-pods .*? revision`)
 )
 
 // sameAfterCrash leaves out what a crash may change: which of several things that happen at once the condition Progressing tells
