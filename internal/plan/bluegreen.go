@@ -48,7 +48,7 @@ func (p *pass) blueGreen(b spec.BlueGreen) {
 // a version that never served.
 func (p *pass) overtake(b spec.BlueGreen) {
 	last := p.find(p.was.CurrentPodHash)
-	if !p.begun || last == nil || last == p.new || last == p.stable || last.hash == p.observedSelects(b.ActiveService) {
+	if !p.begun || last == nil || last.desired() == 0 || last == p.new || last == p.stable || last.hash == p.observedSelects(b.ActiveService) {
 		return
 	}
 	setKey(&p.edit(last).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, p.now().UTC().Format(time.RFC3339))

@@ -121,7 +121,9 @@ func (p *pass) refresh(revision int64) {
 	if have.revision != revision && have.revision > 0 {
 		want[v1alpha1.RevisionHistoryAnnotation] = appendRevision(have.Annotations[v1alpha1.RevisionHistoryAnnotation], have.revision)
 	}
-	if !p.is.Abort { // which gives the new version a deadline of its own
+	// An abort gives the new version a deadline of its own. And where the update begins, that there was one is what makes it a
+	// fast rollback: it is taken away only once the status remembers that.
+	if !p.is.Abort && !p.begun {
 		delete(want, v1alpha1.ScaleDownDeadlineAnnotation)
 	}
 	if !maps.Equal(have.Annotations, want) {
