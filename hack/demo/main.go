@@ -26,7 +26,8 @@ const interrupted = 130
 func main() {
 	timeout := flag.Duration("timeout", 2*time.Minute, "give up after so long")
 	flag.Parse()
-	signals, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// SIGPIPE too: `make demo | head` must not leave anything behind either.
+	signals, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	ctx, cancel := context.WithTimeoutCause(signals, *timeout, fmt.Errorf("it was not done after %s", *timeout))
 	code := run(ctx, signals)
 	cancel()
