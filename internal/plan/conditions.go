@@ -97,10 +97,7 @@ func (p *pass) setHealthy() {
 
 // healthy is the state in which nothing is left to do: all pods are of the current version and available.
 func (p *pass) healthy() bool {
-	s, want := p.is, p.spec.Replicas
-	if extra := s.UpdatedReplicas - want; extra > 0 && extra <= p.surging() {
-		want += extra
-	}
+	s, want := p.is, p.spec.Replicas+p.surging()
 	if b, ok := p.spec.Strategy.(spec.BlueGreen); ok { // old stacks that are kept for a while do not make it less healthy
 		return p.promoted() && s.UpdatedReplicas == want && s.AvailableReplicas == want &&
 			s.BlueGreen.ActiveSelector == s.CurrentPodHash &&

@@ -137,7 +137,7 @@ func (p *pass) countsWithSurge(n counts) counts {
 	return counts{canary: p.withSurge(p.new, n.canary), stable: p.withSurge(p.stableBeside(), n.stable)}
 }
 
-// surging is how many pods more than spec.replicas are as it should be.
+// surging is how many pods more than spec.replicas there should be. One that does not come is no progress, and the deadline tells.
 func (p *pass) surging() int32 {
 	if p.restart != nil && p.restart.asked {
 		return 1
@@ -205,7 +205,7 @@ func (p *pass) spare() (spared []*corev1.Pod, why string) {
 		}
 	}
 	if len(spared) == 0 {
-		return nil, fmt.Sprintf("%d available, and more than %d must be", available, floor)
+		return nil, fmt.Sprintf("%d available, of which %d must stay", available, floor)
 	}
 	return spared, "created before " + r.before.UTC().Format(time.RFC3339)
 }

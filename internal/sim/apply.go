@@ -38,6 +38,7 @@ func (w *World) observe(v View) (o plan.Observed, unseen int) {
 		o.ReplicaSets, unseen = seen.sets, w.Losses-seen.reported
 	}
 	o.Services = w.observeServices(v.Services)
+	w.observeWorkload(&o)
 	return o, unseen
 }
 
@@ -109,6 +110,10 @@ func (a *application) changes(changes []plan.Change) {
 			a.updateService(c.From, c.To)
 		case plan.UpdatePod:
 			a.updatePod(c.From, c.To)
+		case plan.EvictPod:
+			a.evict(c.Pod)
+		case plan.ScaleWorkload:
+			a.scaleWorkload(c.From, c.To)
 		default:
 			panic(fmt.Sprintf("change of unknown kind %T", c))
 		}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,11 +75,13 @@ func (p *pod) object(s *set) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: p.name, Namespace: s.Namespace, UID: types.UID(p.name), ResourceVersion: p.version,
-			Labels: p.labels, Annotations: p.annotations, CreationTimestamp: metav1.NewTime(p.created),
+			Labels: p.labels, Annotations: p.annotations, CreationTimestamp: metav1.NewTime(p.created.Truncate(time.Second)),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s, s.GroupVersionKind())},
 		},
-		Spec:   s.Spec.Template.Spec,
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
+		Spec: s.Spec.Template.Spec,
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{
+			Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.NewTime(p.since),
+		}}},
 	}
 }
 
@@ -159,6 +162,9 @@ func differing(m, base map[string]string) map[string]string {
 
 // setPodField sets fields that concern pods' metadata and where they run.
 func setPodField(ro *v1alpha1.Rollout, key, value string) error {
+	if setWorkloadField(ro, key, value) {
+		return nil
+	}
 	strategy := ro.Spec.Strategy
 	switch key {
 	case "templateLabels":

@@ -140,6 +140,10 @@ func init() {
 		"refuse":   (*Script).refuse,
 		"allow":    plain(func(w *World) { w.Refuse("") }),
 		"take":     (*Script).take,
+		"restart":  (*Script).restart,
+		"budget":   (*Script).budget,
+
+		"deployment": (*Script).deploy,
 		"rename":   (*Script).rename,
 		"annotate": (*Script).annotate,
 		"service":  (*Script).createService,

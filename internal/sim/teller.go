@@ -179,7 +179,7 @@ func podsOf(w *World) string {
 // learn finds readable names for the hashes of a pass: the image's name, with a tick for a second hash of the same one.
 func (t *teller) learn(w *World, p Pass) {
 	if p.Observed.CreateFailure != nil || !t.hushed { // the name that is wanted, before any other that is tried instead
-		template := p.Observed.Rollout.Spec.Template
+		template := templateOf(p.Observed)
 		t.call(spec.PodHash(&template, p.Observed.Rollout.Status.CollisionCount), image(template))
 	}
 	for _, s := range w.sets {

@@ -23,6 +23,10 @@ type World struct {
 
 	services []*corev1.Service
 
+	// deployment is what the Rollout may refer to, minAvailable what evictions must leave.
+	deployment   *appsv1.Deployment
+	minAvailable int
+
 	// foreign are names of ReplicaSets that belong to somebody else, refused is why the API server takes no new ones.
 	foreign map[string]bool
 	refused string

@@ -59,7 +59,7 @@ func (p *problems) reference(ro *v1alpha1.Rollout, ref *v1alpha1.ObjectRef) bool
 	case "", v1alpha1.ScaleDownNever:
 	case v1alpha1.ScaleDownOnSuccess, v1alpha1.ScaleDownProgressively:
 		if ref.Kind != string(Deployment) {
-			p.add(workloadField+".scaleDown", "%q is for a Deployment, and a %s has no pods to take away: leave it out", ref.ScaleDown, ref.Kind)
+			p.add(workloadField+".scaleDown", "%q is for a Deployment: leave it out with a %s, which stays as it is", ref.ScaleDown, ref.Kind)
 		}
 	default:
 		p.add(workloadField+".scaleDown", "%q: write never, onsuccess or progressively", ref.ScaleDown)
