@@ -29,8 +29,9 @@ bin/sluice-controller bin/sluice:
 	go build -ldflags '$(ldflags)' -o $@ ./cmd/$(@F)
 
 .PHONY: demo
-demo: build ## Carry a canary update from the first pod to Healthy, on a real control plane in a process (KEEP=1 leaves it up)
-	@go run ./hack/demo
+demo: build ## Show an update from the first pod to Healthy, on a real control plane in a process (STRATEGY=bluegreen, KEEP=1)
+	@go build -o bin/sluice-demo ./hack/demo
+	@exec bin/sluice-demo
 
 # The race detector needs cgo, and that a C compiler.
 race := $(if $(shell command -v $(shell go env CC)),CGO_ENABLED=1 go test -race,go test)
