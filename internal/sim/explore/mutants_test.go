@@ -42,7 +42,10 @@ var mutants = map[string]Engine{
 	"shrinks to nothing":             says(func(_ plan.Observed, p *plan.Plan) { p.Shrink = eachUpdate(p.Shrink, resize(-1000)) }),
 	"never shrinks to nothing":       says(func(_ plan.Observed, p *plan.Plan) { p.Shrink = eachUpdate(p.Shrink, atLeastOne) }),
 	"promotes as soon as it updates": records(func(_ plan.Observed, s *v1alpha1.RolloutStatus) { s.StableRS = s.CurrentPodHash }),
-	"dates pauses back":              records(func(_ plan.Observed, s *v1alpha1.RolloutStatus) { datePausesBack(s) }),
+	"an abort leaves a promotion standing": records(func(o plan.Observed, s *v1alpha1.RolloutStatus) {
+		s.PromoteFull = s.PromoteFull || s.Abort && o.Rollout.Status.PromoteFull
+	}),
+	"dates pauses back": records(func(_ plan.Observed, s *v1alpha1.RolloutStatus) { datePausesBack(s) }),
 	"notes the time of every look": says(func(o plan.Observed, p *plan.Plan) {
 		to := *o.Rollout
 		if p.Record != nil {
