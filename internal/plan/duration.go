@@ -36,7 +36,7 @@ func (p *pass) timeUpdate() {
 
 // startClock starts anew, except that a rollback in the middle of an update ends that update's clock.
 func (p *pass) startClock(running *v1alpha1.RolloutDuration) *v1alpha1.RolloutDuration {
-	if p.promoted() {
+	if p.promoted() && !p.fast {
 		if running != nil && running.FinishedAt == nil {
 			running.CompletionStatus = v1alpha1.CompletionRolledBack
 			return running

@@ -14,7 +14,7 @@ import (
 
 // View is how old what the controller sees is: how many versions each kind of object is behind.
 type View struct {
-	Rollout, ReplicaSets, Services int
+	Rollout, ReplicaSets, Services, AnalysisRuns int
 }
 
 // Observe is the world as the controller sees it. A view never goes back behind what was seen before, as no watch does, nor behind
@@ -39,6 +39,7 @@ func (w *World) observe(v View) (o plan.Observed, unseen int) {
 	}
 	o.Services = w.observeServices(v.Services)
 	w.observeWorkload(&o)
+	w.observeAnalyses(&o, v.AnalysisRuns)
 	return o, unseen
 }
 
@@ -55,12 +56,16 @@ type Outcome struct {
 	Crashed bool
 	// CreateFailure is why a ReplicaSet could not be created. The plan must be made anew with it.
 	CreateFailure *plan.CreateFailure
+	// RunFailure is why an AnalysisRun could not be created. The plan must be made anew with it.
+	RunFailure *plan.CreateFailure
 	// Idle tells of a write that would have changed nothing, which a plan must not ask for.
 	Idle string
 }
 
 // Whole reports whether all of the plan was done.
-func (o Outcome) Whole() bool { return !o.Conflict && !o.Crashed && o.CreateFailure == nil }
+func (o Outcome) Whole() bool {
+	return !o.Conflict && !o.Crashed && o.CreateFailure == nil && o.RunFailure == nil
+}
 
 // Apply carries out a plan in its order, each write guarded by the version that it was decided on. After stopAfter writes the
 // controller crashes; a negative number is never.
@@ -68,6 +73,7 @@ func (w *World) Apply(p plan.Plan, stopAfter int) Outcome {
 	a := application{World: w, left: stopAfter}
 	a.changes(p.Grow)
 	a.changes(p.Route)
+	a.changes(p.Judge)
 	a.changes(p.Shrink)
 	if p.Record != nil {
 		a.record(p.Record)
@@ -114,6 +120,8 @@ func (a *application) changes(changes []plan.Change) {
 			a.evict(c.Pod)
 		case plan.ScaleWorkload:
 			a.scaleWorkload(c.From, c.To)
+		case plan.CreateAnalysisRun, plan.TerminateAnalysisRun, plan.DeleteAnalysisRun:
+			a.judge(c)
 		default:
 			panic(fmt.Sprintf("change of unknown kind %T", c))
 		}

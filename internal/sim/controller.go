@@ -76,6 +76,12 @@ func (c *Controller) pass() {
 		pass.Observed = observed
 		pass.Outcome = w.Apply(pass.Plan, crashAfter)
 	}
+	for pass.RunFailure != nil {
+		observed.RunFailures = append(observed.RunFailures, *pass.RunFailure)
+		pass.Plan = c.decide(&observed)
+		pass.Observed = observed
+		pass.Outcome = w.Apply(pass.Plan, crashAfter)
+	}
 	c.wake = pass.Plan.Wake
 	if !pass.Whole() {
 		pass.Plan.Events = nil
@@ -98,7 +104,7 @@ func (c *Controller) view() View {
 
 // isNewest reports whether a view shows the world as it is.
 func (w *World) isNewest(o plan.Observed) bool {
-	if o.Rollout != w.rollout || len(o.ReplicaSets) != len(w.sets) {
+	if o.Rollout != w.rollout || len(o.ReplicaSets) != len(w.sets) || !w.sawAllRuns(o) {
 		return false
 	}
 	for i, s := range w.sets {

@@ -148,6 +148,8 @@ func init() {
 		"annotate": (*Script).annotate,
 		"service":  (*Script).createService,
 		"point":    (*Script).pointService,
+		"template": (*Script).template,
+		"analysis": (*Script).analysis,
 		"jump":     (*Script).jump,
 		"crash":    (*Script).crash,
 		"stale":    (*Script).staleView,
@@ -215,6 +217,10 @@ func (s *Script) create(args []string) (string, error) {
 			s.createServices(value)
 			continue
 		}
+		if key == "template" {
+			s.World.CreateTemplate(value)
+			continue
+		}
 		if err := setField(ro, key, value); err != nil {
 			return "", err
 		}
@@ -274,6 +280,10 @@ func (s *Script) remove(args []string) (string, error) {
 		s.World.DeleteReplicaSet(last(args))
 	case "service":
 		s.World.DeleteService(last(args))
+	case "template":
+		s.World.DeleteTemplate(last(args))
+	case "analysis":
+		s.World.DeleteRuns(runKinds[last(args)])
 	default:
 		return "", errors.New("delete rollout, or delete replicaset v1")
 	}
@@ -331,6 +341,8 @@ func (s *Script) staleView(args []string) (string, error) {
 		s.stale.Rollout = n
 	case "services":
 		s.stale.Services = n
+	case "analyses":
+		s.stale.AnalysisRuns = n
 	default:
 		s.stale.ReplicaSets = n
 	}

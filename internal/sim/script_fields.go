@@ -52,6 +52,9 @@ func setField(ro *v1alpha1.Rollout, key, value string) error {
 	case "label":
 		s.Template.Labels = map[string]string{"app": value}
 	default:
+		if setAnalysisField(ro, key, value) {
+			return nil
+		}
 		return setBlueGreenField(ro, key, value)
 	}
 	return nil

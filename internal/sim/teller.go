@@ -273,6 +273,9 @@ func (t *teller) status(w *World) string {
 	for _, set := range w.sets {
 		row(set.Name, "%s", setText(set))
 	}
+	for _, run := range w.analyses.runs {
+		row("analysis", "%s %s", run.Name, runText(run))
+	}
 	for _, service := range w.services {
 		row(service.Name, "%s", serviceText(service))
 	}

@@ -40,7 +40,7 @@ func (w *World) Create(ro *v1alpha1.Rollout) {
 // Delete removes the Rollout, and what it owns with it.
 func (w *World) Delete() {
 	w.rollout = nil
-	w.sets = nil
+	w.sets, w.analyses.runs = nil, nil
 	w.snapshotSets()
 }
 

@@ -22,6 +22,7 @@ type World struct {
 	sets    []*set // in the order of their creation
 
 	services []*corev1.Service
+	analyses analyses
 
 	// deployment is what the Rollout may refer to, minAvailable what evictions must leave.
 	deployment   *appsv1.Deployment

@@ -1,0 +1,278 @@
+package sim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/plan"
+)
+
+// analyses are the templates and AnalysisRuns of a world. Nothing measures here: scripts say how a run goes. Only one that is
+// terminated ends by itself, as all do that have measured nothing.
+type analyses struct {
+	templates analysis.Templates
+	runs      []*v1alpha1.AnalysisRun // in the order of their creation; replaced as a whole, never changed
+	// past are the versions of runs, the newest last, and unseen how many there are since the controller's own last write.
+	past   [][]*v1alpha1.AnalysisRun
+	unseen int
+	// taken are names of AnalysisRuns that belong to somebody else, refused is why the API server takes no new ones.
+	taken   map[string]bool
+	refused string
+}
+
+// CreateTemplate adds an AnalysisTemplate of one metric, which names others.
+func (w *World) CreateTemplate(name string, others ...string) {
+	template := &v1alpha1.AnalysisTemplateSpec{Metrics: []v1alpha1.Metric{{
+		Name: name, Provider: v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{URL: "https://test/" + name}},
+	}}}
+	for _, other := range others {
+		template.Templates = append(template.Templates, v1alpha1.AnalysisTemplateRef{TemplateName: other})
+	}
+	w.putTemplate(name, template)
+}
+
+// DeleteTemplate deletes an AnalysisTemplate.
+func (w *World) DeleteTemplate(name string) { w.putTemplate(name, nil) }
+
+func (w *World) putTemplate(name string, template *v1alpha1.AnalysisTemplateSpec) {
+	templates := maps.Clone(w.analyses.templates)
+	if templates == nil {
+		templates = analysis.Templates{}
+	}
+	ref := v1alpha1.AnalysisTemplateRef{TemplateName: name}
+	templates[ref] = template
+	if template == nil {
+		delete(templates, ref)
+	}
+	w.analyses.templates = templates
+	w.notify()
+}
+
+// SetRun says how the newest AnalysisRun of a kind goes that has not ended yet.
+func (w *World) SetRun(kind string, phase v1alpha1.AnalysisPhase, message string) error {
+	for _, run := range slices.Backward(w.analyses.runs) {
+		if run.Labels[v1alpha1.RolloutTypeLabel] != kind || hasEnded(run) {
+			continue
+		}
+		next := *run
+		next.Status.Phase, next.Status.Message = phase, message
+		w.putRun(&next)
+		return nil
+	}
+	return fmt.Errorf("no AnalysisRun of kind %s is under way", kind)
+}
+
+func hasEnded(run *v1alpha1.AnalysisRun) bool {
+	switch run.Status.Phase {
+	case v1alpha1.AnalysisPhasePending, v1alpha1.AnalysisPhaseRunning, "":
+		return false
+	default:
+		return true
+	}
+}
+
+// DeleteRuns deletes all AnalysisRuns of a kind by hand.
+func (w *World) DeleteRuns(kind string) {
+	w.putRuns(slices.DeleteFunc(slices.Clone(w.analyses.runs), func(run *v1alpha1.AnalysisRun) bool {
+		return run.Labels[v1alpha1.RolloutTypeLabel] == kind
+	}))
+}
+
+func (w *World) findRun(name string) *v1alpha1.AnalysisRun {
+	for _, run := range w.analyses.runs {
+		if run.Name == name {
+			return run
+		}
+	}
+	return nil
+}
+
+// putRun stores a new AnalysisRun, or the next version of one.
+func (w *World) putRun(run *v1alpha1.AnalysisRun) {
+	run.ResourceVersion = w.nextVersion()
+	runs := slices.Clone(w.analyses.runs)
+	if i := slices.IndexFunc(runs, func(have *v1alpha1.AnalysisRun) bool { return have.Name == run.Name }); i >= 0 {
+		runs[i] = run
+	} else {
+		runs = append(runs, run)
+	}
+	w.putRuns(runs)
+}
+
+func (w *World) putRuns(runs []*v1alpha1.AnalysisRun) {
+	a := &w.analyses
+	a.runs = runs
+	a.past = append(a.past, runs)
+	a.unseen++
+	if n := len(a.past); n > 2*remembered {
+		a.past = slices.Clone(a.past[n-remembered:])
+	}
+	w.notify()
+}
+
+// observeAnalyses adds what a watch has shown of AnalysisRuns, so many versions back.
+func (w *World) observeAnalyses(o *plan.Observed, back int) {
+	a := &w.analyses
+	o.Templates = a.templates
+	if n := len(a.past); n > 0 {
+		a.unseen = clamp(back, a.unseen, n)
+		o.AnalysisRuns = a.past[n-1-a.unseen]
+	}
+}
+
+func (w *World) sawAllRuns(o plan.Observed) bool {
+	return slices.Equal(o.AnalysisRuns, w.analyses.runs)
+}
+
+// judge carries out a change of an AnalysisRun.
+func (a *application) judge(c plan.Change) {
+	switch c := c.(type) {
+	case plan.CreateAnalysisRun:
+		a.createRun(c.Run)
+	case plan.TerminateAnalysisRun:
+		a.terminateRun(c.From, c.To)
+	case plan.DeleteAnalysisRun:
+		a.deleteRun(c.Run)
+	default:
+		panic(fmt.Sprintf("change of unknown kind %T", c))
+	}
+}
+
+func (a *application) createRun(run *v1alpha1.AnalysisRun) {
+	if !a.may() {
+		return
+	}
+	switch {
+	case a.analyses.refused != "":
+		a.refuseRun(plan.CreateFailure{Name: run.Name, Message: a.analyses.refused})
+	case a.analyses.taken[run.Name]:
+		a.refuseRun(plan.CreateFailure{Name: run.Name, Taken: true})
+	case a.findRun(run.Name) != nil: // made by a pass with an older view
+		a.Writes--
+		a.Conflict = true
+	default:
+		run = run.DeepCopy()
+		a.uid++
+		run.UID = types.UID(name("uid", a.uid))
+		run.CreationTimestamp = metav1.NewTime(a.now.Truncate(time.Second))
+		a.putRun(run)
+		a.analyses.unseen = 0
+	}
+}
+
+func (a *application) refuseRun(f plan.CreateFailure) {
+	a.Writes--
+	a.RunFailure = &f
+}
+
+// current reports whether an AnalysisRun is still what it was.
+func (a *application) current(run *v1alpha1.AnalysisRun) bool {
+	have := a.findRun(run.Name)
+	if have == nil || have.ResourceVersion != run.ResourceVersion {
+		a.Writes--
+		a.Conflict = true
+		return false
+	}
+	return true
+}
+
+func (a *application) terminateRun(from, to *v1alpha1.AnalysisRun) {
+	if !a.may() || !a.current(from) {
+		return
+	}
+	if equality.Semantic.DeepEqual(from.Spec, to.Spec) {
+		a.Idle = "update of " + from.Name + " that changes nothing"
+	}
+	next := to.DeepCopy()
+	next.Status = from.Status
+	a.putRun(next)
+	a.analyses.unseen = 0
+	over := next.DeepCopy()
+	over.Status.Phase, over.Status.Message = v1alpha1.AnalysisPhaseSuccessful, "Run Terminated"
+	a.putRun(over)
+}
+
+func (a *application) deleteRun(run *v1alpha1.AnalysisRun) {
+	if !a.may() || !a.current(run) {
+		return
+	}
+	a.putRuns(slices.DeleteFunc(slices.Clone(a.analyses.runs), func(have *v1alpha1.AnalysisRun) bool { return have.Name == run.Name }))
+	a.analyses.unseen = 0
+}
+
+// runKinds are the words of scripts for what an AnalysisRun is for.
+var runKinds = map[string]string{
+	"pre": v1alpha1.RolloutTypePrePromotion, "post": v1alpha1.RolloutTypePostPromotion,
+	"step": v1alpha1.RolloutTypeStep, "background": v1alpha1.RolloutTypeBackground,
+}
+
+// analysis is the verb "analysis pre Failed 'too many errors'", "analysis refused because", "analysis allowed" or "analysis taken
+// pre": how a run goes, or whether there can be one.
+func (s *Script) analysis(args []string) (string, error) {
+	a := &s.World.analyses
+	switch {
+	case first(args) == "refused":
+		a.refused = strings.Join(args[1:], " ")
+	case first(args) == "allowed":
+		a.refused = ""
+		s.World.notify()
+	case first(args) == "taken" && len(args) == 2:
+		ro := s.World.rollout
+		a.taken = map[string]bool{fmt.Sprintf("%s-%s-%s-%s", ro.Name, ro.Status.CurrentPodHash, ro.Annotations[v1alpha1.RevisionAnnotation], args[1]): true}
+	case len(args) >= 2 && runKinds[args[0]] != "":
+		return "", s.World.SetRun(runKinds[args[0]], v1alpha1.AnalysisPhase(args[1]), strings.Join(args[2:], " "))
+	default:
+		return "", errors.New("analysis pre Successful")
+	}
+	return "", nil
+}
+
+// template is the verb "template smoke": an AnalysisTemplate, with those that it names behind it.
+func (s *Script) template(args []string) (string, error) {
+	if len(args) == 0 {
+		return "", errors.New("a template needs a name")
+	}
+	s.World.CreateTemplate(args[0], args[1:]...)
+	return "", nil
+}
+
+// setAnalysisField sets an analysis of the spec to one of a template, "none" to none.
+func setAnalysisField(ro *v1alpha1.Rollout, key, value string) bool {
+	var wanted *v1alpha1.RolloutAnalysis
+	if value != "none" {
+		wanted = &v1alpha1.RolloutAnalysis{Templates: []v1alpha1.AnalysisTemplateRef{{TemplateName: value}}}
+	}
+	b := ro.Spec.Strategy.BlueGreen
+	switch {
+	case b != nil && key == "pre":
+		b.PrePromotionAnalysis = wanted
+	case b != nil && key == "post":
+		b.PostPromotionAnalysis = wanted
+	default:
+		return false
+	}
+	return true
+}
+
+// runText is how an AnalysisRun is doing.
+func runText(run *v1alpha1.AnalysisRun) string {
+	text := string(cmp.Or(run.Status.Phase, "not begun"))
+	if run.Status.Message != "" {
+		text += ": " + run.Status.Message
+	}
+	if run.Spec.Terminate {
+		text += " (terminated)"
+	}
+	return text
+}
