@@ -28,6 +28,8 @@ func TestStaleAnywhere(t *testing.T) {
 		"the Rollout before three changes":        {Rollout: 3},
 		"the ReplicaSets before the last change":  {ReplicaSets: 1},
 		"the ReplicaSets before three changes":    {ReplicaSets: 3},
+		"the AnalysisRuns before the last change": {AnalysisRuns: 1},
+		"the AnalysisRuns before three changes":   {AnalysisRuns: 3},
 		"everything as it was a few changes back": {Rollout: 2, ReplicaSets: 4},
 	} {
 		t.Run(name, func(t *testing.T) {
