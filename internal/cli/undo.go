@@ -10,11 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/cli/live"
+	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 func (a *app) undoCommand() *cobra.Command {
@@ -56,11 +58,7 @@ func undo(ctx context.Context, c live.Client, name string, revision int64) (stri
 	if err != nil {
 		return "", err
 	}
-	template, err := originalTemplate(rs)
-	if err != nil {
-		return "", err
-	}
-	body, err := json.Marshal([]any{fields{"op": "replace", "path": "/spec/template", "value": template}})
+	body, err := json.Marshal([]any{fields{"op": "replace", "path": "/spec/template", "value": originalTemplate(rs)}})
 	if err != nil {
 		return "", err
 	}
@@ -95,20 +93,8 @@ func revisionOf(rs *appsv1.ReplicaSet) int64 {
 }
 
 // originalTemplate is the template as the user wrote it: without what the controller has put on it.
-func originalTemplate(rs *appsv1.ReplicaSet) (any, error) {
-	template := rs.Spec.Template.DeepCopy()
+func originalTemplate(rs *appsv1.ReplicaSet) *corev1.PodTemplateSpec {
+	template := spec.Bare(rs)
 	delete(template.Labels, v1alpha1.PodTemplateHashLabel)
-	if written := rs.Annotations[v1alpha1.EphemeralMetadataAnnotation]; written != "" {
-		var added v1alpha1.PodTemplateMetadata
-		if err := json.Unmarshal([]byte(written), &added); err != nil {
-			return nil, fmt.Errorf("annotation %s of replicaset '%s': %w", v1alpha1.EphemeralMetadataAnnotation, rs.Name, err)
-		}
-		for key := range added.Labels {
-			delete(template.Labels, key)
-		}
-		for key := range added.Annotations {
-			delete(template.Annotations, key)
-		}
-	}
-	return template, nil
+	return template
 }
