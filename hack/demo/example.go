@@ -19,6 +19,7 @@ import (
 type example struct {
 	path                      string
 	rollout, container, image string
+	isBlueGreen               bool
 }
 
 // readExample finds the Rollout in the example of a strategy: canary or bluegreen.
@@ -42,6 +43,7 @@ func readExample(strategy string) (example, error) {
 		case ro.Kind == v1alpha1.KindRollout && len(ro.Spec.Template.Spec.Containers) > 0:
 			c := ro.Spec.Template.Spec.Containers[0]
 			e.rollout, e.container, e.image = ro.Name, c.Name, c.Image
+			e.isBlueGreen = ro.Spec.Strategy.BlueGreen != nil
 			return e, nil
 		}
 	}

@@ -56,18 +56,25 @@ func newStory(strategy string, keep bool) (*story, error) {
 	return s, nil
 }
 
+// part is one part of the story: what it is about, and how it goes.
+type part struct {
+	doing string
+	do    func(context.Context) error
+}
+
 func (s *story) tell(ctx context.Context) error {
-	for _, part := range []struct {
-		doing string
-		do    func(context.Context) error
-	}{
+	parts := []part{
 		{"start a Kubernetes control plane", s.startPlayground},
 		{"install the CRDs and the controller's access rules", s.install},
 		{"start the controller, with the rights that the install manifests give it", s.startController},
 		{"run " + s.example.rollout + " for the first time", s.firstVersion},
 		{"update it, until a person is asked", s.update},
 		{"promote it", s.promote},
-	} {
+	}
+	if s.example.isBlueGreen { // a canary's old pods went as the new ones came
+		parts = append(parts, part{"wait until the old version's pods are gone", s.scaleDown})
+	}
+	for _, part := range parts {
 		s.doing = part.doing
 		fmt.Printf("\n▸ %s%s\n", strings.ToUpper(part.doing[:1]), part.doing[1:])
 		if err := part.do(ctx); err != nil {
@@ -139,7 +146,7 @@ func (s *story) firstVersion(ctx context.Context) error {
 	if err := s.kubectl(ctx, "apply", "-f", s.example.path); err != nil {
 		return err
 	}
-	return s.show(ctx, view.IconHealthy)
+	return s.show(ctx, healthy)
 }
 
 func (s *story) update(ctx context.Context) error {
@@ -147,21 +154,31 @@ func (s *story) update(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.show(ctx, view.IconPaused)
+	return s.show(ctx, paused)
 }
 
 func (s *story) promote(ctx context.Context) error {
 	if err := s.sluice(ctx, "promote", s.example.rollout); err != nil {
 		return err
 	}
-	return s.show(ctx, view.IconHealthy)
+	return s.show(ctx, healthy)
 }
+
+// scaleDown waits for the end of the delay for which the old version keeps its pods.
+func (s *story) scaleDown(ctx context.Context) error {
+	return s.show(ctx, func(r view.Rollout) bool { return healthy(r) && r.Replicas.Current == r.Replicas.Desired })
+}
+
+func healthy(r view.Rollout) bool { return r.Status.Icon == view.IconHealthy }
+
+// paused is until somebody promotes it.
+func paused(r view.Rollout) bool { return r.Status.Icon == view.IconPaused && r.Pause == nil }
 
 // grace is how long a Rollout may be degraded: one whose Services are applied a moment after it is, until they are there.
 const grace = 5 * time.Second
 
-// show shows the Rollout as it changes until it is healthy, or paused until somebody promotes it.
-func (s *story) show(ctx context.Context, until view.Icon) error {
+// show shows the Rollout as it changes until it is as wanted.
+func (s *story) show(ctx context.Context, wanted func(view.Rollout) bool) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	sights, err := s.client.Follow(ctx, s.example.rollout)
@@ -181,7 +198,7 @@ func (s *story) show(ctx context.Context, until view.Icon) error {
 		case r.Status.Icon == view.IconDegraded && degraded == nil:
 			degraded = time.AfterFunc(grace, func() { giveUp(fmt.Errorf("the rollout is degraded: %s", r.Status.Message)) })
 		}
-		return r.Status.Icon == until && r.Pause == nil
+		return wanted(r)
 	})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
