@@ -271,9 +271,10 @@ func (r *rules) people(p sim.Pass) {
 
 // events checks that nothing is told twice.
 func (r *rules) events(p sim.Pass) {
-	step := ""
-	if i := r.world.Rollout().Status.CurrentStepIndex; i != nil {
-		step = fmt.Sprint(*i)
+	seen := p.Observed.Rollout.Status // the step that the engine knew of
+	step := seen.CurrentStepHash
+	if seen.CurrentStepIndex != nil {
+		step += fmt.Sprint(*seen.CurrentStepIndex)
 	}
 	for _, e := range p.Plan.Events {
 		key := e.Reason + "|" + e.Message + "|" + step // a version may grow by the same numbers at two steps
