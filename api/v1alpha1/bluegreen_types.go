@@ -37,7 +37,8 @@ type BlueGreenStrategy struct {
 	AutoPromotionSeconds int32 `json:"autoPromotionSeconds,omitempty"`
 
 	// How many pods may be missing while pods are restarted (see restartAt): a number, or a share of spec.replicas such as
-	// "25%", rounded down. Defaults to 25%. It has no effect on updates, in which the old version keeps its full size.
+	// "25%", rounded down. Defaults to 0: then one pod more comes up before one goes. It has no effect on updates, in which the old
+	// version keeps its full size.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : self.matches('^[0-9]+%?$')`,message=`must be a number of pods such as 1, or a percentage such as 25%; neither can be negative`
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`

@@ -53,7 +53,8 @@ type CanaryStrategy struct {
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 
 	// How many of spec.replicas may be unavailable during an update or restart: a number, or a share of spec.replicas such
-	// as "25%", rounded down. Must not be 0 when maxSurge is 0. Defaults to 25%.
+	// as "25%", rounded down. Must not be 0 when maxSurge is 0. Defaults to 25%. Where it comes to 0, a restart brings up one pod
+	// more before it takes one away.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : self.matches('^[0-9]+%?$')`,message=`must be a number of pods such as 1, or a percentage such as 25%; neither can be negative`
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`

@@ -122,8 +122,10 @@ const (
 	DefaultRunHistoryLimit int32 = 5
 	// DefaultMaxSurge is maxSurge of a canary.
 	DefaultMaxSurge = "25%"
-	// DefaultMaxUnavailable is maxUnavailable of a canary and of a blue-green update.
+	// DefaultMaxUnavailable is maxUnavailable of a canary.
 	DefaultMaxUnavailable = "25%"
+	// DefaultBlueGreenMaxUnavailable is maxUnavailable of a blue-green rollout: a full stack serves, always.
+	DefaultBlueGreenMaxUnavailable = "0%"
 	// DefaultProgressDeadlineSeconds is progressDeadlineSeconds of Rollouts and Experiments.
 	DefaultProgressDeadlineSeconds int32 = 600
 	// DefaultScaleDownDelaySeconds is scaleDownDelaySeconds of blue-green updates, routed canaries and Experiments.

@@ -142,8 +142,7 @@ func init() {
 		"take":     (*Script).take,
 		"restart":  (*Script).restart,
 		"budget":   (*Script).budget,
-
-		"deployment": (*Script).deploy,
+		"workload": (*Script).workload,
 		"rename":   (*Script).rename,
 		"annotate": (*Script).annotate,
 		"service":  (*Script).createService,

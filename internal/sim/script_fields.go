@@ -32,7 +32,11 @@ func setField(ro *v1alpha1.Rollout, key, value string) error {
 		c.MaxSurge = &v
 	case "maxUnavailable":
 		v := intstr.Parse(value)
-		c.MaxUnavailable = &v
+		if b := s.Strategy.BlueGreen; b != nil {
+			b.MaxUnavailable = &v
+		} else {
+			c.MaxUnavailable = &v
+		}
 	case "minReadySeconds":
 		s.MinReadySeconds = *number()
 	case "progressDeadlineSeconds":

@@ -69,8 +69,8 @@ func templateOf(o plan.Observed) corev1.PodTemplateSpec {
 	return written.Spec.Template
 }
 
-// deploy reads "deployment image=v2 replicas=4", which creates it or changes it, and "deployment gone".
-func (s *Script) deploy(args []string) (string, error) {
+// workload reads "workload image=v2 replicas=4", which creates the Deployment or changes it, and "workload gone".
+func (s *Script) workload(args []string) (string, error) {
 	if first(args) == "gone" {
 		s.World.DeleteDeployment()
 		return "", nil

@@ -1,9 +1,10 @@
 package spec
 
-import "k8s.io/apimachinery/pkg/util/intstr"
+import (
+	"k8s.io/apimachinery/pkg/util/intstr"
 
-// defaultBlueGreenUnavailable is maxUnavailable of a blue-green rollout where the spec does not say: a full stack serves, always.
-const defaultBlueGreenUnavailable = "0%"
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
 
 // MaxUnavailable is how many pods may be missing while the version stays the same, as when pods are restarted.
 func (r Rollout) MaxUnavailable() int32 {
@@ -18,5 +19,5 @@ func (r Rollout) MaxUnavailable() int32 {
 
 // blueGreenUnavailable resolves maxUnavailable of a blue-green rollout, rounded down as everywhere.
 func (p *problems) blueGreenUnavailable(v *intstr.IntOrString, replicas int32) int32 {
-	return min(p.amount(blueGreenField+".maxUnavailable", v, defaultBlueGreenUnavailable, replicas, false), replicas)
+	return min(p.amount(blueGreenField+".maxUnavailable", v, v1alpha1.DefaultBlueGreenMaxUnavailable, replicas, false), replicas)
 }
