@@ -278,6 +278,9 @@ func (r *rules) events(p sim.Pass) {
 	}
 	for _, e := range p.Plan.Events {
 		key := e.Reason + "|" + e.Message + "|" + step // a version may grow by the same numbers at two steps
+		if i := r.world.Rollout().Status.CurrentStepIndex; i != nil && (e.Reason == v1alpha1.EventRolloutPaused || e.Reason == v1alpha1.EventRolloutResumed) {
+			key += fmt.Sprint(" to ", *i) // and one pause may follow another
+		}
 		if r.told[key] {
 			r.history.fail("events", "told twice: %s %s", e.Reason, e.Message)
 		}
