@@ -47,7 +47,7 @@ func sameButDefaults(wanted, stored any) bool {
 		}
 		for key, value := range s {
 			if freeForm[key] {
-				if !reflect.DeepEqual(w[key], value) && !(empty(w[key]) && empty(value)) {
+				if !reflect.DeepEqual(w[key], value) && (!empty(w[key]) || !empty(value)) {
 					return false
 				}
 				continue

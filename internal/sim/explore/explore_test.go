@@ -42,7 +42,7 @@ func TestRegressions(t *testing.T) {
 
 // TestExplore plays histories until their number is up or a few have failed.
 func TestExplore(t *testing.T) {
-	start := time.Now() //nolint:forbidigo // tells how fast, decides nothing
+	start := time.Now()
 	var next atomic.Uint64
 	next.Store(*first)
 	var failed atomic.Int32
@@ -62,7 +62,7 @@ func TestExplore(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	took := time.Since(start) //nolint:forbidigo // as above
+	took := time.Since(start)
 	t.Logf("%d histories in %s: %.0f a minute", next.Load()-*first, took.Round(time.Millisecond), float64(next.Load()-*first)/took.Minutes())
 }
 
