@@ -45,7 +45,7 @@ test: build ## Run every test, those against the playground included
 .PHONY: explore
 SEEDS ?= 10000
 explore: ## Run SEEDS=n random histories of rollouts against the engine
-	go test ./internal/sim -run TestExplore -seeds $(SEEDS) -timeout 0
+	go test ./internal/sim/explore -run TestExplore -v -seeds $(SEEDS) -timeout 0
 
 .PHONY: generate
 generate: generate-api ## Regenerate everything that is generated
