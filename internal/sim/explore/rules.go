@@ -271,15 +271,14 @@ func (r *rules) people(p sim.Pass) {
 
 // events checks that nothing is told twice.
 func (r *rules) events(p sim.Pass) {
-	seen := p.Observed.Rollout.Status // the step that the engine knew of
-	step := seen.CurrentStepHash
-	if seen.CurrentStepIndex != nil {
-		step += fmt.Sprint(*seen.CurrentStepIndex)
-	}
+	// Versions may grow by the same numbers, and one pause may follow another, at two steps: what counts is the step that the engine
+	// knew of, and the one that it went on to.
+	from, to := p.Observed.Rollout.Status, r.world.Rollout().Status
+	step := fmt.Sprint(from.CurrentStepHash, stepIndex(from), stepIndex(to))
 	for _, e := range p.Plan.Events {
-		key := e.Reason + "|" + e.Message + "|" + step // a version may grow by the same numbers at two steps
-		if i := r.world.Rollout().Status.CurrentStepIndex; i != nil && (e.Reason == v1alpha1.EventRolloutPaused || e.Reason == v1alpha1.EventRolloutResumed) {
-			key += fmt.Sprint(" to ", *i) // and one pause may follow another
+		key := e.Reason + "|" + e.Message
+		if e.Reason != v1alpha1.EventRolloutAborted && e.Reason != v1alpha1.EventRolloutCompleted { // an update ends once
+			key += "|" + step
 		}
 		if r.told[key] {
 			r.history.fail("events", "told twice: %s %s", e.Reason, e.Message)
@@ -289,6 +288,13 @@ func (r *rules) events(p sim.Pass) {
 			r.told = map[string]bool{key: true}
 		}
 	}
+}
+
+func stepIndex(s v1alpha1.RolloutStatus) string {
+	if s.CurrentStepIndex == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d/", *s.CurrentStepIndex)
 }
 
 // rest checks that a rollout that sleeps will wake, unless it waits for a person.
