@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -105,7 +104,7 @@ func (p *pass) newRun(j judgement, want v1alpha1.AnalysisRunSpec) *v1alpha1.Anal
 	maps.Copy(annotations, j.AnalysisRunMetadata.Annotations)
 	return &v1alpha1.AnalysisRun{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            fmt.Sprintf("%s-%s-%s%s", p.Rollout.Name, p.is.CurrentPodHash, p.revision(), j.suffix),
+			Name:            p.runName(j.suffix),
 			Namespace:       p.Rollout.Namespace,
 			Labels:          labels,
 			Annotations:     annotations,
@@ -113,6 +112,11 @@ func (p *pass) newRun(j judgement, want v1alpha1.AnalysisRunSpec) *v1alpha1.Anal
 		},
 		Spec: want,
 	}
+}
+
+// runName is the first name that a run may have.
+func (p *pass) runName(suffix string) string {
+	return fmt.Sprintf("%s-%s-%s%s", p.Rollout.Name, p.is.CurrentPodHash, p.revision(), suffix)
 }
 
 // isTaken reports whether a run's name is that of another one, or of one that is over: its verdict was about another attempt.
@@ -166,18 +170,6 @@ func (p *pass) judging() bool {
 		}
 	}
 	return false
-}
-
-// stepJudgement is the analysis of the canary's current step.
-func (p *pass) stepJudgement(a spec.Analysis) judgement {
-	step := strconv.Itoa(int(p.at()))
-	return judgement{
-		Analysis:  a,
-		runRecord: runRecord{v1alpha1.RolloutTypeStep, &p.is.Canary.CurrentStepAnalysisRunStatus},
-		suffix:    "-" + step,
-		labels:    map[string]string{v1alpha1.StepIndexLabel: step},
-		failure:   "Step-based analysis phase error/failed",
-	}
 }
 
 // dropInconclusivePause ends the pause for an analysis that could not tell where no such analysis is waited for any more.

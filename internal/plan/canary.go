@@ -15,7 +15,7 @@ func (p *pass) canary(c spec.Canary) {
 	p.separate(c.AntiAffinity)
 	p.dress(c.NewMetadata, c.StableMetadata)
 	p.scaleCanary(c)
-	if !p.promoted() {
+	if p.mayAdvance(c) {
 		p.advance(c)
 	}
 }

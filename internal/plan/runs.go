@@ -139,7 +139,7 @@ func (p *pass) noUseFor(run *v1alpha1.AnalysisRun) string {
 	case p.is.PromoteFull:
 		return "a full promotion was requested"
 	case !p.remembered(run):
-		return "it is not of this attempt"
+		return "nothing waits for it any more"
 	case p.expired == run.Name:
 		return "scaleDownDelaySeconds have passed since the switch"
 	}

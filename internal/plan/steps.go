@@ -20,6 +20,7 @@ func (p *pass) advance(c spec.Canary) {
 			p.note(TopicWait, fmt.Sprintf("step %d of %d (%s)", p.at()+1, p.stepCount(), step), missing)
 			return
 		}
+		p.leaveStep(step)
 		p.goTo(p.at() + 1)
 		p.event(v1alpha1.EventRolloutStepCompleted, "Rollout step %d/%d completed (%s)", p.at(), p.stepCount(), step)
 		p.note(TopicStep, fmt.Sprintf("step %d of %d is done", p.at(), p.stepCount()), step.String())
@@ -57,6 +58,8 @@ func (p *pass) complete(c spec.Canary, step spec.Step) (bool, string) {
 	switch s := step.(type) {
 	case spec.SetWeight:
 		return p.reached(c)
+	case spec.RunAnalysis:
+		return p.passedStep(s)
 	case spec.Pause:
 		return p.hold(v1alpha1.PauseReasonCanaryPauseStep, s)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -247,14 +248,30 @@ func (s *Script) template(args []string) (string, error) {
 	return "", nil
 }
 
+// analysisOf is an analysis of a template, of none where it has no name.
+func analysisOf(template string) *v1alpha1.RolloutAnalysis {
+	a := &v1alpha1.RolloutAnalysis{}
+	if template != "" {
+		a.Templates = []v1alpha1.AnalysisTemplateRef{{TemplateName: template}}
+	}
+	return a
+}
+
 // setAnalysisField sets an analysis of the spec to one of a template, "none" to none.
 func setAnalysisField(ro *v1alpha1.Rollout, key, value string) bool {
-	var wanted *v1alpha1.RolloutAnalysis
-	if value != "none" {
-		wanted = &v1alpha1.RolloutAnalysis{Templates: []v1alpha1.AnalysisTemplateRef{{TemplateName: value}}}
+	wanted := analysisOf(value)
+	if value == "none" {
+		wanted = nil
 	}
-	b := ro.Spec.Strategy.BlueGreen
+	b, c := ro.Spec.Strategy.BlueGreen, ro.Spec.Strategy.Canary
 	switch {
+	case c != nil && key == "background" && wanted == nil:
+		c.Analysis = nil
+	case c != nil && key == "background":
+		c.Analysis = &v1alpha1.RolloutAnalysisBackground{RolloutAnalysis: *wanted}
+	case c != nil && key == "startingStep" && c.Analysis != nil:
+		n, _ := strconv.ParseInt(value, 10, 32)
+		c.Analysis.StartingStep = new(int32(n))
 	case b != nil && key == "pre":
 		b.PrePromotionAnalysis = wanted
 	case b != nil && key == "post":

@@ -101,7 +101,7 @@ func parseSteps(text string) ([]v1alpha1.CanaryStep, error) {
 			}
 			steps = append(steps, v1alpha1.CanaryStep{Pause: pause})
 		case "analysis":
-			steps = append(steps, v1alpha1.CanaryStep{Analysis: &v1alpha1.RolloutAnalysis{}})
+			steps = append(steps, v1alpha1.CanaryStep{Analysis: analysisOf(arg)})
 		case "nothing":
 			steps = append(steps, v1alpha1.CanaryStep{})
 		default:

@@ -11,6 +11,11 @@ type Analysis struct {
 	Endless bool
 }
 
+// RunAnalysis holds the canary where it is until an analysis has passed.
+type RunAnalysis struct{ Analysis }
+
+func (RunAnalysis) String() string { return "analysis" }
+
 // RunHistory is how many AnalysisRuns are kept when they have ended and play no part any more.
 type RunHistory struct{ Successful, Unsuccessful int }
 
@@ -59,12 +64,35 @@ func (p *problems) promotionAnalyses(out *BlueGreen, b *v1alpha1.BlueGreenStrate
 // Analyses are all analyses that the spec asks for.
 func (r Rollout) Analyses() []Analysis {
 	var all []Analysis
-	if b, ok := r.Strategy.(BlueGreen); ok {
-		for _, a := range []*Analysis{b.PrePromotion, b.PostPromotion} {
-			if a != nil {
-				all = append(all, *a)
-			}
+	add := func(a *Analysis) {
+		if a != nil {
+			all = append(all, *a)
 		}
 	}
+	switch s := r.Strategy.(type) {
+	case Canary:
+		add(s.Background)
+		for _, step := range s.Steps {
+			if a, ok := step.(RunAnalysis); ok {
+				add(&a.Analysis)
+			}
+		}
+	case BlueGreen:
+		add(s.PrePromotion)
+		add(s.PostPromotion)
+	}
 	return all
+}
+
+// background resolves the analysis beside the steps, which ends with the update at the latest and so need have no end of its own.
+func (p *problems) background(out *Canary, a *v1alpha1.RolloutAnalysisBackground) {
+	if a == nil {
+		return
+	}
+	out.Background = p.analysis(canaryField+".analysis", &a.RolloutAnalysis)
+	out.Background.Endless = true
+	out.BackgroundStep = orDefault(a.StartingStep, 0)
+	if out.BackgroundStep < 0 {
+		p.add(canaryField+".analysis.startingStep", "%d is negative: write the index of a step, counting from 0", out.BackgroundStep)
+	}
 }

@@ -129,7 +129,6 @@ func (p *problems) canary(c *v1alpha1.CanaryStrategy, replicas int32) Canary {
 		{"canaryService", c.CanaryService != ""},
 		{"stableService", c.StableService != ""},
 		{"trafficRouting", c.TrafficRouting != nil},
-		{"analysis", c.Analysis != nil},
 		{"scaleDownDelaySeconds", c.ScaleDownDelaySeconds != nil},
 		{"scaleDownDelayRevisionLimit", c.ScaleDownDelayRevisionLimit != nil},
 		{"abortScaleDownDelaySeconds", c.AbortScaleDownDelaySeconds != nil},
@@ -141,6 +140,7 @@ func (p *problems) canary(c *v1alpha1.CanaryStrategy, replicas int32) Canary {
 	out.MaxSurge, out.MaxUnavailable = p.limits(c, replicas)
 	out.NewMetadata, out.StableMetadata = metadata(c.CanaryMetadata), metadata(c.StableMetadata)
 	out.AntiAffinity = p.antiAffinity(canaryField+".antiAffinity", c.AntiAffinity)
+	p.background(&out, c.Analysis)
 	for i := range c.Steps {
 		if step := p.step(fmt.Sprintf("%s.steps[%d]", canaryField, i), &c.Steps[i], out.MaxWeight); step != nil {
 			out.Steps = append(out.Steps, step)
@@ -239,6 +239,8 @@ func (p *problems) step(field string, s *v1alpha1.CanaryStep, maxWeight int32) S
 		return SetWeight{Weight: *s.SetWeight}
 	case s.Pause != nil:
 		return p.pause(field+".pause.duration", s.Pause.Duration)
+	case s.Analysis != nil:
+		return RunAnalysis{*p.analysis(field+".analysis", s.Analysis)}
 	}
 	p.refuse(field+".", known[2:])
 	return nil

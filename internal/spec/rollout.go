@@ -36,6 +36,9 @@ type Strategy interface{ isStrategy() }
 // Canary moves to the new version in steps.
 type Canary struct {
 	Steps []Step
+	// Background is the analysis beside the steps, from BackgroundStep on; nil for none.
+	Background     *Analysis
+	BackgroundStep int32
 	// MaxSurge and MaxUnavailable are numbers of pods, never both zero.
 	MaxSurge, MaxUnavailable int32
 	// MaxWeight is the weight that means all traffic.
@@ -48,7 +51,7 @@ type Canary struct {
 
 func (Canary) isStrategy() {}
 
-// Step is one step of a canary: [SetWeight] or [Pause].
+// Step is one step of a canary: [SetWeight], [Pause] or [RunAnalysis].
 type Step interface {
 	isStep()
 	// String is the step as events tell of it; the texts are API.
@@ -66,8 +69,9 @@ type Pause struct {
 	Written string
 }
 
-func (SetWeight) isStep() {}
-func (Pause) isStep()     {}
+func (SetWeight) isStep()   {}
+func (Pause) isStep()       {}
+func (RunAnalysis) isStep() {}
 
 func (s SetWeight) String() string { return fmt.Sprintf("setWeight: %d", s.Weight) }
 
