@@ -22,7 +22,8 @@ func (p *pass) mayAdvance(c spec.Canary) bool {
 	return p.passesInBackground(c)
 }
 
-// passesInBackground reports whether the analysis in the background has nothing against going on, and begins it at its step.
+// passesInBackground reports whether the analysis in the background has nothing against going on, and begins it at its step. One that
+// cannot be begun holds the update: nothing would watch over it.
 func (p *pass) passesInBackground(c spec.Canary) bool {
 	if c.Background == nil || p.at() < c.BackgroundStep || p.is.Canary.CurrentBackgroundAnalysisRunStatus == nil && !p.stepRecorded() {
 		return true
@@ -33,7 +34,7 @@ func (p *pass) passesInBackground(c spec.Canary) bool {
 		failure:   "Background analysis phase error/failed",
 	})
 	last := p.is.Canary.CurrentBackgroundAnalysisRunStatus
-	if last == nil || !failed(last.Status) && last.Status != v1alpha1.AnalysisPhaseInconclusive {
+	if last != nil && !failed(last.Status) && last.Status != v1alpha1.AnalysisPhaseInconclusive {
 		return true
 	}
 	p.note(TopicWait, "the next step", missing)
