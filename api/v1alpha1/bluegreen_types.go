@@ -66,7 +66,8 @@ type BlueGreenStrategy struct {
 	PrePromotionAnalysis *RolloutAnalysis `json:"prePromotionAnalysis,omitempty"`
 
 	// Analysis that must pass after traffic has moved. Only then does the new version become the stable one; a failure moves
-	// traffic back. The old version keeps its pods until it ends, and scaleDownDelaySeconds after.
+	// traffic back. The old version keeps its pods until it has ended, and for 30 seconds at least. If scaleDownDelaySeconds is
+	// set, it ends the analysis when that time has passed since traffic moved.
 	// +optional
 	PostPromotionAnalysis *RolloutAnalysis `json:"postPromotionAnalysis,omitempty"`
 

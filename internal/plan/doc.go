@@ -11,6 +11,8 @@
 //	revision.go    has the template or the list of steps changed? did a person abort, retry, resume?
 //	canary.go      how many pods each version should have now, and the changes that lead there
 //	steps.go       is the current step complete? then which one is next
+//	analysis.go    analyses begun, awaited and judged; promotion.go and canary_analysis.go say where
+//	runs.go        what becomes of their AnalysisRuns
 //	history.go     which old ReplicaSets to forget
 //	conditions.go  what the status says: conditions, phase, message
 //	record.go      counts, the next status, and the events that its changes are worth
