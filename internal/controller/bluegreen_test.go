@@ -3,10 +3,13 @@ package controller_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -57,6 +60,7 @@ func TestBlueGreenSequenceOfEvents(t *testing.T) {
 // checkCutover holds a recording against what a blue-green rollout promises of its active Service.
 func checkCutover(t *testing.T, points []playtest.Point, active string, replicas int32) {
 	t.Helper()
+	served := map[string]bool{points[0].Selected[active]: true}
 	for i, p := range points[1:] {
 		before := points[i]
 		from, to := before.Selected[active], p.Selected[active]
@@ -71,6 +75,30 @@ func checkCutover(t *testing.T, points []playtest.Point, active string, replicas
 		if set, ok := p.Sets[to]; ok && *set.Spec.Replicas < replicas {
 			t.Errorf("the version that the active service selects was scaled to %d, at %s", *set.Spec.Replicas, p)
 		}
+		served[to] = true
+		for hash := range served {
+			checkDelay(t, before.Sets[hash], p.Sets[hash])
+		}
+	}
+}
+
+// checkDelay demands that a version that has served keeps its pods until the deadline that it was given.
+func checkDelay(t *testing.T, before, now appsv1.ReplicaSet) {
+	t.Helper()
+	if before.Spec.Replicas == nil || now.Spec.Replicas == nil || *now.Spec.Replicas >= *before.Spec.Replicas {
+		return
+	}
+	deadline, err := time.Parse(time.RFC3339, before.Annotations[v1alpha1.ScaleDownDeadlineAnnotation])
+	if err != nil {
+		t.Errorf("%s had served and was scaled from %d to %d without a deadline: %v", now.Name, *before.Spec.Replicas, *now.Spec.Replicas, err)
+		return
+	}
+	i := slices.IndexFunc(now.ManagedFields, func(f metav1.ManagedFieldsEntry) bool { return f.Manager == "sluice-controller" && f.Subresource == "" })
+	if i < 0 {
+		t.Fatalf("nothing tells when the controller scaled %s: %v", now.Name, now.ManagedFields)
+	}
+	if written := now.ManagedFields[i].Time; written.Time.Before(deadline) {
+		t.Errorf("%s was scaled down at %s, before its deadline, %s", now.Name, written, deadline)
 	}
 }
 

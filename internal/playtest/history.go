@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +18,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Point is the namespace at one resourceVersion: its ReplicaSets and Services.
+// Point is the namespace at one resourceVersion: its ReplicaSets and Services. Changes of Rollouts make points too.
 type Point struct {
 	ResourceVersion string
 	// Sets are the ReplicaSets by the hash of their version.
@@ -54,7 +55,7 @@ func (p Point) String() string {
 	return fmt.Sprintf("resourceVersion %s: %s", p.ResourceVersion, strings.Join(parts, ", "))
 }
 
-// History records every state that the namespace's ReplicaSets and Services go through.
+// History records every state that the namespace's Rollouts, ReplicaSets and Services go through.
 type History struct {
 	ns     *Namespace
 	cancel context.CancelFunc
@@ -75,8 +76,9 @@ func (ns *Namespace) Record() *History {
 	var (
 		sets     appsv1.ReplicaSetList
 		services corev1.ServiceList
+		rollouts v1alpha1.RolloutList
 	)
-	for _, list := range []client.ObjectList{&sets, &services} {
+	for _, list := range []client.ObjectList{&sets, &services, &rollouts} {
 		if err := ns.Client.List(ctx, list, client.InNamespace(ns.Name)); err != nil {
 			ns.t.Fatal(err)
 		}
@@ -112,15 +114,14 @@ func (h *History) take(events watch.Interface) {
 // see makes the point that of the event.
 func (p *Point) see(e watch.Event) {
 	gone := e.Type == watch.Deleted
+	p.ResourceVersion = e.Object.(client.Object).GetResourceVersion()
 	switch obj := e.Object.(type) {
 	case *appsv1.ReplicaSet:
-		p.ResourceVersion = obj.ResourceVersion
 		p.Sets[obj.Labels[v1alpha1.PodTemplateHashLabel]] = *obj
 		if gone {
 			delete(p.Sets, obj.Labels[v1alpha1.PodTemplateHashLabel])
 		}
 	case *corev1.Service:
-		p.ResourceVersion = obj.ResourceVersion
 		p.Selected[obj.Name] = obj.Spec.Selector[v1alpha1.PodTemplateHashLabel]
 		if gone {
 			delete(p.Selected, obj.Name)
@@ -130,8 +131,13 @@ func (p *Point) see(e watch.Event) {
 
 // WaitForEvents waits until n more changes have been seen, or until a while has passed in which there were none: then nothing
 // is moving, and waiting for it to move would take for ever. It reports whether they were seen.
-func (h *History) WaitForEvents(n int) bool {
-	ctx, cancel := context.WithTimeout(h.ns.t.Context(), quiet)
+func (h *History) WaitForEvents(n int) bool { return h.waitForEvents(n, quiet) }
+
+// Quiet reports whether nothing changes for as long.
+func (h *History) Quiet(d time.Duration) bool { return !h.waitForEvents(1, d) }
+
+func (h *History) waitForEvents(n int, patience time.Duration) bool {
+	ctx, cancel := context.WithTimeout(h.ns.t.Context(), patience)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() {
 		h.mu.Lock()
