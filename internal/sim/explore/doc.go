@@ -14,5 +14,8 @@
 // decision made from an older Rollout. The rule for the most pods mirrors it: no pod is added beyond replicas + maxSurge, or beyond
 // what the ReplicaSets asked for before a smaller limit was set.
 //
+// The clock jumps forward only: one that goes back would make available pods unavailable without anything happening to them, which
+// no rule here can tell from harm.
+//
 // What must not be here: the system's clock, random numbers that do not come from the seed.
 package explore

@@ -23,8 +23,7 @@ var regressions = []struct {
 	fault string // the mutant that has it
 }{
 	{448, "trusts counts of another size"},  // room for pods was given away twice
-	{3701, "trusts counts of another size"}, // pods were taken away, relying on others that were about to go
-	{4126, "trusts counts of another size"},
+	{4126, "trusts counts of another size"}, // pods were taken away, relying on others that were about to go
 	{1049, "an abort leaves a promotion standing"}, // aborted and begun again for ever
 	{1794, "an abort leaves a promotion standing"},
 }

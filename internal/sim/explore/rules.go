@@ -123,9 +123,9 @@ func (r *rules) catchUp() {
 // pass checks what the controller decided.
 func (r *rules) pass(p sim.Pass) {
 	r.passes++
-	r.history.log("%s pass %s", r.world.Elapsed(), tellPass(p))
+	r.history.log("%s pass %s; there are %s", r.world.Elapsed(), tellPass(p), r.world.Pods())
 	r.allow(p.Observed.Rollout)
-	r.missing = max(r.missing, p.Unseen)
+	r.missing = max(r.missing, p.Unseen, r.floor-seen(p.Observed))
 	r.decision(p)
 	r.pure(p)
 	r.pauses(p)
@@ -143,6 +143,15 @@ func (r *rules) pass(p sim.Pass) {
 	if r.busy > 100 {
 		r.history.fail("convergence", "a hundred passes in one instant: %s", summary(r.world))
 	}
+}
+
+// seen is how many pods an observation shows that are available and stay. One that has become available since is nobody's promise.
+func seen(o plan.Observed) int {
+	n := 0
+	for _, rs := range o.ReplicaSets {
+		n += min(replicas(rs), int(rs.Status.AvailableReplicas))
+	}
+	return n
 }
 
 // decision checks the capacity rule on what the engine saw: what it leaves can carry the minimum, or what there was.
@@ -166,15 +175,13 @@ func (r *rules) decision(p sim.Pass) {
 			}
 		}
 	}
-	before, after := 0, 0
+	before, after := seen(p.Observed), 0
 	for _, rs := range p.Observed.ReplicaSets {
-		available := int(rs.Status.AvailableReplicas)
-		before += min(replicas(rs), available)
 		n, ok := next[rs.Name]
 		if !ok {
 			n = replicas(rs)
 		}
-		after += min(n, available)
+		after += min(n, int(rs.Status.AvailableReplicas))
 	}
 	if after < min(before, least) {
 		r.history.fail("decision", "of %d available pods %d would be left, and %d must be", before, after, least)
@@ -349,7 +356,10 @@ func (r *rules) end() {
 func replicas(rs *appsv1.ReplicaSet) int { return int(*rs.Spec.Replicas) }
 
 func tellPass(p sim.Pass) string {
-	text := fmt.Sprintf("stale=%t writes=%d conflict=%t crashed=%t", p.Stale, p.Writes, p.Conflict, p.Crashed)
+	text := fmt.Sprintf("stale=%t writes=%d conflict=%t crashed=%t unseen=%d, sees", p.Stale, p.Writes, p.Conflict, p.Crashed, p.Unseen)
+	for _, rs := range p.Observed.ReplicaSets {
+		text += fmt.Sprintf(" %s %d/%d", rs.Name, rs.Status.AvailableReplicas, replicas(rs))
+	}
 	for _, n := range p.Plan.Notes {
 		text += fmt.Sprintf("\n        %-7s %s (%s)", n.Topic, n.Text, n.Reason)
 	}
