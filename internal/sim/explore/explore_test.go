@@ -22,8 +22,8 @@ var regressions = []struct {
 	seed  uint64
 	fault string // the mutant that has it
 }{
-	{448, "trusts counts of another size"},  // room for pods was given away twice
-	{4126, "trusts counts of another size"}, // pods were taken away, relying on others that were about to go
+	{448, "trusts counts of another size"},         // room for pods was given away twice
+	{4126, "trusts counts of another size"},        // pods were taken away, relying on others that were about to go
 	{1049, "an abort leaves a promotion standing"}, // aborted and begun again for ever
 	{1794, "an abort leaves a promotion standing"},
 }
