@@ -21,16 +21,18 @@ func TestCrashAnywhere(t *testing.T) {
 
 var staleEvery = flag.Int("stale-every", 5, "let one in so many passes of every story see old objects, each in a run of its own")
 
-// TestStaleAnywhere does the same with a pass that sees the Rollout, or the ReplicaSets, as they were some changes ago.
+// TestStaleAnywhere does the same with a pass that sees objects of one kind, or of all, as they were some changes ago.
 func TestStaleAnywhere(t *testing.T) {
 	for name, view := range map[string]sim.View{
 		"the Rollout before the last change":      {Rollout: 1},
 		"the Rollout before three changes":        {Rollout: 3},
 		"the ReplicaSets before the last change":  {ReplicaSets: 1},
 		"the ReplicaSets before three changes":    {ReplicaSets: 3},
+		"the Services before the last change":     {Services: 1},
+		"the Services before three changes":       {Services: 3},
 		"the AnalysisRuns before the last change": {AnalysisRuns: 1},
 		"the AnalysisRuns before three changes":   {AnalysisRuns: 3},
-		"everything as it was a few changes back": {Rollout: 2, ReplicaSets: 4},
+		"everything as it was a few changes back": {Rollout: 2, ReplicaSets: 4, Services: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			disturb(t, *staleEvery, (*sim.Script).Passes, func(s *sim.Script, n int) { s.StaleAtPass(n, view) })

@@ -104,7 +104,7 @@ func (c *Controller) view() View {
 
 // isNewest reports whether a view shows the world as it is.
 func (w *World) isNewest(o plan.Observed) bool {
-	if o.Rollout != w.rollout || len(o.ReplicaSets) != len(w.sets) || !w.sawAllRuns(o) {
+	if o.Rollout != w.rollout || len(o.ReplicaSets) != len(w.sets) || !w.sawAllRuns(o) || !w.sawAllServices(o) {
 		return false
 	}
 	for i, s := range w.sets {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
 // Services are immutable here: a write puts another object in the old one's place, so that views of the past are for free.
@@ -86,6 +87,9 @@ func (w *World) observeServices(back int) []*corev1.Service {
 	w.past.unseenServices = back
 	return w.past.services[n-1-back]
 }
+
+// sawAllServices reports whether a view shows the Services as they are.
+func (w *World) sawAllServices(o plan.Observed) bool { return slices.Equal(o.Services, w.services) }
 
 func (a *application) updateService(from, to *corev1.Service) {
 	if !a.may() {
