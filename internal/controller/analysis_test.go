@@ -86,15 +86,10 @@ func TestAnalysesOfABlueGreenUpdate(t *testing.T) {
 	ns.WaitForRollout("web", "to be Healthy on the second version", func(ro *v1alpha1.Rollout) bool {
 		return playtest.Healthy(ro) && ro.Status.StableRS == second
 	})
-	events := eventsOf(ns, "web")
-	for _, want := range []string{
-		"AnalysisRunSuccessful PrePromotion Analysis Run '" + pre + "' Status New: 'Successful' Previous: 'Pending'",
-		"AnalysisRunPending PostPromotion Analysis Run '" + post + "' Status New: 'Pending' Previous: 'NoPreviousStatus'",
-	} {
-		if !strings.Contains(events, want) {
-			t.Errorf("no event %q among\n%s", want, events)
-		}
-	}
+	ns.WaitForEvents("web",
+		"AnalysisRunSuccessful PrePromotion Analysis Run '"+pre+"' Status New: 'Successful' Previous: 'Pending'",
+		"AnalysisRunPending PostPromotion Analysis Run '"+post+"' Status New: 'Pending' Previous: 'NoPreviousStatus'",
+	)
 }
 
 func TestAnAnalysisThatFailsBehindTheSwitch(t *testing.T) {

@@ -131,7 +131,7 @@ func TestBlueGreenServicesThatAreWrong(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
 	ns.StartController()
-	ns.CreateRollout(blueGreen(1, `{activeService: active, previewService: preview}`))
+	web := ns.CreateRollout(blueGreen(1, `{activeService: active, previewService: preview}`))
 	ns.WaitForRollout("web", "to name both", func(ro *v1alpha1.Rollout) bool {
 		return playtest.Degraded(ro) && strings.Contains(ro.Status.Message, `activeService: service "active" not found`) &&
 			strings.Contains(ro.Status.Message, `previewService: service "preview" not found`)
@@ -143,12 +143,17 @@ func TestBlueGreenServicesThatAreWrong(t *testing.T) {
 	createServices(t, ns, "preview")
 	ns.WaitForRollout("web", "to be Healthy by itself", playtest.Healthy)
 
-	other := strings.ReplaceAll(strings.Replace(blueGreen(1, `{activeService: active}`), "{name: web}", "{name: other}", 1), "app: web", "app: other")
-	ns.CreateRollout(other)
+	other := strings.Replace(blueGreen(1, `{activeService: active}`), "{name: web}", "{name: other}", 1)
+	other = strings.Replace(other, "matchLabels: {app: web}", "matchLabels: {copy: other}", 1)
+	ns.CreateRollout(strings.Replace(other, "labels: {app: web}", "labels: {app: web, copy: other}", 1))
 	taken := ns.WaitForRollout("other", "to be told that the service is taken", playtest.Degraded)
 	if want := `Service "active" is managed by another Rollout, "web"`; !strings.Contains(taken.Status.Message, want) {
 		t.Errorf("message %q does not say %q", taken.Status.Message, want)
 	}
+	if err := ns.Client.Delete(t.Context(), web); err != nil {
+		t.Fatal(err)
+	}
+	ns.WaitForRollout("other", "to be Healthy once the service is free", playtest.Healthy)
 }
 
 func TestBlueGreenServicesAreReleased(t *testing.T) {

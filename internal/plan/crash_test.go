@@ -43,6 +43,7 @@ func TestStaleAnywhere(t *testing.T) {
 // disturb plays every story once undisturbed, and once for each moment that there was in it, or one in so many, disturbed then.
 func disturb(t *testing.T, every int, moments func(*sim.Script) int, arrange func(script *sim.Script, moment int)) {
 	t.Helper()
+	every *= fewer
 	for i, story := range stories(t) {
 		undisturbed := sim.NewScript()
 		undisturbed.Hush()

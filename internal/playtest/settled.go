@@ -13,14 +13,16 @@ import (
 // quiet is how long nothing must happen before a test takes it that nothing will.
 const quiet = 5 * time.Second
 
-// WaitForPodsToGo waits until no pod of the namespace's ReplicaSets is on its way out: until then the ReplicaSets' statuses change.
+// WaitForPodsToGo waits until no pod of the namespace's ReplicaSets is on its way out, and the ReplicaSet controller has counted
+// those that stay: until then it writes their statuses.
 func (ns *Namespace) WaitForPodsToGo() {
 	ns.t.Helper()
 	ctx, cancel := context.WithTimeout(ns.t.Context(), Patience)
 	defer cancel()
 	gone := func(set *appsv1.ReplicaSet) bool {
 		terminating := set.Status.TerminatingReplicas
-		return set.Status.ObservedGeneration == set.Generation && (terminating == nil || *terminating == 0)
+		return set.Status.ObservedGeneration == set.Generation && (terminating == nil || *terminating == 0) &&
+			set.Status.FullyLabeledReplicas == set.Status.Replicas
 	}
 	for _, set := range ns.ReplicaSets() {
 		if err := await(ctx, ns.Client, &appsv1.ReplicaSetList{}, ns.Name, set.Name, gone); err != nil {

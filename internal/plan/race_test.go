@@ -1,0 +1,7 @@
+//go:build race
+
+package plan_test
+
+// Under the race detector everything takes ten times as long, and there is nothing for it to find in a pure function: fewer
+// moments are tried.
+const fewer = 10
