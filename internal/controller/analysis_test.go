@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -184,29 +183,14 @@ func TestAnalysesKilledAtAnyMoment(t *testing.T) {
 	history := ns.Record()
 	for image := 2; image <= 4; image++ {
 		ns.SetImage("web", fmt.Sprintf("nginx:%d", image))
-		for range 4 {
-			if !history.WaitForEvents(1 + random.IntN(8)) {
-				break
-			}
-			ns.StopController(syscall.SIGKILL)
-			ns.StartController()
-		}
+		history.KillWhileMoving(random, 4, 8)
 	}
 	ns.WaitForRollout("web", "to be Healthy on the last version", func(ro *v1alpha1.Rollout) bool {
 		return playtest.Healthy(ro) && ro.Annotations[v1alpha1.RevisionAnnotation] == "4" && ro.Status.Replicas == 2
 	})
 	checkCutover(t, history.Stop(), "active", 2)
 
-	ns.WaitForPodsToGo()
-	settled := writesOf(ns)
-	ns.StopController(syscall.SIGTERM)
-	ns.StartController("--rollout-threads=1")
-	ns.Marker()
-	for name, version := range writesOf(ns) {
-		if was, ok := settled[name]; ok && was != version {
-			t.Errorf("%s was written: resourceVersion %s became %s", name, was, version)
-		}
-	}
+	ns.RestartsQuietly(func() map[string]string { return writesOf(ns) })
 }
 
 // writesOf are the resourceVersions of all that the controller writes.

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -113,13 +112,7 @@ func TestBlueGreenKilledAtAnyMoment(t *testing.T) {
 	history := ns.Record()
 	for image := 2; image <= 4; image++ {
 		ns.SetImage("web", fmt.Sprintf("nginx:%d", image))
-		for range 4 {
-			if !history.WaitForEvents(1 + random.IntN(8)) {
-				break
-			}
-			ns.StopController(syscall.SIGKILL)
-			ns.StartController()
-		}
+		history.KillWhileMoving(random, 4, 8)
 	}
 	ns.WaitForRollout("web", "to be Healthy on the last version", func(ro *v1alpha1.Rollout) bool {
 		return playtest.Healthy(ro) && ro.Annotations[v1alpha1.RevisionAnnotation] == "4" && ro.Status.Replicas == 3

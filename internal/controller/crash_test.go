@@ -23,13 +23,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 
 	history := ns.Record()
 	ns.SetImage("web", "nginx:2")
-	for range 8 {
-		if !history.WaitForEvents(1 + random.IntN(6)) {
-			break // it has come to its end
-		}
-		ns.StopController(syscall.SIGKILL)
-		ns.StartController()
-	}
+	history.KillWhileMoving(random, 8, 6)
 	done := ns.WaitForRollout("web", "to be Healthy on the second version", func(ro *v1alpha1.Rollout) bool {
 		return playtest.Healthy(ro) && ro.Annotations[v1alpha1.RevisionAnnotation] == "2"
 	})

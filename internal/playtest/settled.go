@@ -2,6 +2,8 @@ package playtest
 
 import (
 	"context"
+	"math/rand/v2"
+	"syscall"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -46,6 +48,35 @@ func (ns *Namespace) Versions() map[string]string {
 		versions["Rollout "+ro.Name] = ro.ResourceVersion
 	}
 	return versions
+}
+
+// RestartsQuietly starts the controller anew above what is settled, and fails the test for each object that it writes then. versions
+// are the resourceVersions that must not change, such as [Namespace.Versions].
+func (ns *Namespace) RestartsQuietly(versions func() map[string]string) {
+	ns.t.Helper()
+	ns.WaitForPodsToGo()
+	before := versions()
+	ns.StopController(syscall.SIGTERM)
+	ns.StartController("--rollout-threads=1") // one Rollout at a time: behind the marker it has seen all
+	ns.Marker()
+	for name, version := range versions() {
+		if was, ok := before[name]; ok && was != version {
+			ns.t.Errorf("%s was written: resourceVersion %s became %s", name, was, version)
+		}
+	}
+}
+
+// KillWhileMoving kills the controller and starts another, so many times, each after a random number of changes, up to most. It
+// ends early when nothing changes any more.
+func (h *History) KillWhileMoving(random *rand.Rand, times, most int) {
+	h.ns.t.Helper()
+	for range times {
+		if !h.WaitForEvents(1 + random.IntN(most)) {
+			return
+		}
+		h.ns.StopController(syscall.SIGKILL)
+		h.ns.StartController()
+	}
 }
 
 // Marker creates a Rollout without pods and waits until the controller has dealt with it, and so, if it works on one at a
