@@ -8,6 +8,7 @@
 //	observe.go  objects into plan.Observed, but not before the caches show this controller's own last writes
 //	apply.go    a plan into API requests, each bound to the version of the object that it was decided on
 //	workload.go the object that a template comes from
+//	services.go Services: found, read live, released; pods.go and analysis.go do the same for pods and AnalysisRuns
 //	sent.go     what was written and not yet seen again
 //
 // A conflict means that the world has moved on: the pass ends and the next one looks again. Nothing is ever forced.

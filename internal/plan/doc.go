@@ -3,14 +3,20 @@
 //
 // [Next] takes what was observed and returns a [Plan]: what to create and scale, what to write into the status, what to tell,
 // when to look again, and every decision with its reason. It is a pure function: no clock, no client, no logger, no random
-// numbers, no state. The controller, the simulator, `explain` and the tests all call it, and equal inputs give equal plans.
+// numbers, no state. The controller, the simulator and the tests all call it, and equal inputs give equal plans.
 //
 // A pass goes through these steps, each in its own file:
 //
 //	observed.go    sort the ReplicaSets into new, stable and others
 //	revision.go    has the template or the list of steps changed? did a person abort, retry, resume?
-//	canary.go      how many pods each version should have now, and the changes that lead there
+//	canary.go      how many pods each version should have now, and the changes that lead there; the numbers are in arithmetic.go
 //	steps.go       is the current step complete? then which one is next
+//	bluegreen.go   the same for the other strategy: two stacks, and a Service that switches between them
+//	services.go    which Services are whose, and what they select
+//	retire.go      how long a version that lost its part keeps its pods
+//	restart.go     pods that are replaced without a new version
+//	workload.go    a template, and pods, that another object has
+//	metadata.go    labels and annotations for the part that a version plays; affinity.go keeps versions apart
 //	analysis.go    analyses begun, awaited and judged; promotion.go and canary_analysis.go say where
 //	runs.go        what becomes of their AnalysisRuns
 //	history.go     which old ReplicaSets to forget
