@@ -55,12 +55,8 @@ func (r *Rollouts) observeServices(ctx context.Context, seen *plan.Observed, ver
 		if slices.ContainsFunc(seen.Services, func(s *corev1.Service) bool { return s.Name == name }) {
 			continue
 		}
-		service, err := readService(ctx, r.client, seen.Rollout.Namespace, name)
-		if err != nil {
+		if err := addService(ctx, r.client, seen, name); err != nil {
 			return err
-		}
-		if service != nil {
-			seen.Services = append(seen.Services, service)
 		}
 	}
 	for _, s := range seen.Services {
@@ -79,29 +75,26 @@ func (r *Rollouts) lookAtServices(ctx context.Context, seen *plan.Observed) erro
 	}
 	seen.Services = nil
 	for _, name := range names {
-		service, err := readService(ctx, r.live, seen.Rollout.Namespace, name)
-		if err != nil {
+		if err := addService(ctx, r.live, seen, name); err != nil {
 			return err
-		}
-		if service != nil {
-			seen.Services = append(seen.Services, service)
 		}
 	}
 	seen.ServicesLive = true
 	return nil
 }
 
-// readService returns nil for a Service that is not there.
-func readService(ctx context.Context, reader client.Reader, namespace, name string) (*corev1.Service, error) {
+// addService adds a Service to what is seen. One that is missing is the engine's business.
+func addService(ctx context.Context, reader client.Reader, seen *plan.Observed, name string) error {
 	var service corev1.Service
-	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &service)
+	err := reader.Get(ctx, client.ObjectKey{Namespace: seen.Rollout.Namespace, Name: name}, &service)
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // a Service that is missing is an answer, and the engine's business
+		return nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read service %s: %w", name, err)
+		return fmt.Errorf("read service %s: %w", name, err)
 	}
-	return &service, nil
+	seen.Services = append(seen.Services, &service)
+	return nil
 }
 
 // rolloutsOf are the Rollouts to look at when a Service changes: those that name it, and the one it is marked with.

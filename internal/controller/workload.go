@@ -115,7 +115,7 @@ func (w *workloads) of(kind spec.Kind) (client.Object, cache.Cache) {
 	panic("workload of unknown kind " + kind) // the sum is closed
 }
 
-// get reads a workload, nil if there is none of that name.
+// get reads a workload. That there is none of that name is an error which apierrors.IsNotFound tells.
 func (w *workloads) get(ctx context.Context, kind spec.Kind, key types.NamespacedName) (client.Object, error) {
 	obj, from := w.of(kind)
 	if err := w.follow(kind); err != nil {
@@ -123,11 +123,7 @@ func (w *workloads) get(ctx context.Context, kind spec.Kind, key types.Namespace
 	}
 	ctx, cancel := context.WithTimeout(ctx, firstLook)
 	defer cancel()
-	err := from.Get(ctx, key, obj)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // a workload that is missing is an answer, and the engine's business
-	case err != nil:
+	if err := from.Get(ctx, key, obj); err != nil {
 		return nil, fmt.Errorf("read %s %s, which a workloadRef refers to (may the controller get, list and watch its kind?): %w", kind, key, err)
 	}
 	return obj, nil
@@ -177,7 +173,10 @@ func (r *Rollouts) observeWorkload(ctx context.Context, seen *plan.Observed, ver
 		return nil
 	}
 	obj, err := r.workloads.get(ctx, kind, types.NamespacedName{Namespace: seen.Rollout.Namespace, Name: ref.Name})
-	if obj == nil || err != nil {
+	if apierrors.IsNotFound(err) {
+		return nil // the engine's business
+	}
+	if err != nil {
 		return err
 	}
 	seen.Workload = obj
