@@ -84,10 +84,9 @@ func (p Plan) Writes() bool {
 
 // Change is one write to one object other than the Rollout: [CreateReplicaSet], [UpdateReplicaSet], [DeleteReplicaSet],
 // [UpdateService], [UpdatePod], [EvictPod], [ScaleWorkload], [CreateAnalysisRun], [TerminateAnalysisRun] or [DeleteAnalysisRun].
+// The Reason of each says in a few words what it follows from.
 type Change interface {
 	isChange()
-	// Why says in a few words what the change follows from.
-	Why() string
 }
 
 // CreateReplicaSet creates a ReplicaSet under a name that follows from the template. If the name is taken or the object is
@@ -136,24 +135,6 @@ func (EvictPod) isChange()         {}
 func (UpdateService) isChange()    {}
 func (UpdateReplicaSet) isChange() {}
 func (DeleteReplicaSet) isChange() {}
-
-// Why says in a few words what the change follows from.
-func (c CreateReplicaSet) Why() string { return c.Reason }
-
-// Why says in a few words what the change follows from.
-func (c UpdateReplicaSet) Why() string { return c.Reason }
-
-// Why says in a few words what the change follows from.
-func (c DeleteReplicaSet) Why() string { return c.Reason }
-
-// Why says in a few words what the change follows from.
-func (c UpdateService) Why() string { return c.Reason }
-
-// Why says in a few words what the change follows from.
-func (c UpdatePod) Why() string { return c.Reason }
-
-// Why says in a few words what the change follows from.
-func (c EvictPod) Why() string { return c.Reason }
 
 // Need is something that must be looked at: [NeedLiveServices] or [NeedPods].
 type Need interface{ isNeed() }

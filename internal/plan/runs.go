@@ -32,15 +32,6 @@ func (CreateAnalysisRun) isChange()    {}
 func (TerminateAnalysisRun) isChange() {}
 func (DeleteAnalysisRun) isChange()    {}
 
-// Why says in a few words what the change follows from.
-func (c CreateAnalysisRun) Why() string { return c.Reason }
-
-// Why says in a few words what the change follows from.
-func (c TerminateAnalysisRun) Why() string { return c.Reason }
-
-// Why says in a few words what the change follows from.
-func (c DeleteAnalysisRun) Why() string { return c.Reason }
-
 // runRecord is a place in the status that remembers an AnalysisRun.
 type runRecord struct {
 	kind   string

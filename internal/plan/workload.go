@@ -18,9 +18,6 @@ type ScaleWorkload struct {
 
 func (ScaleWorkload) isChange() {}
 
-// Why says in a few words what the change follows from.
-func (c ScaleWorkload) Why() string { return c.Reason }
-
 // seeWorkload notes which generation of the workload this pass went by. It is of the very object whose template it used.
 func (p *pass) seeWorkload(annotations map[string]string) {
 	switch {
