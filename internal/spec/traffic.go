@@ -1,0 +1,79 @@
+package spec
+
+import "time"
+
+// Traffic is how traffic is split apart from the share of the pods.
+type Traffic struct {
+	// Routers split it; each is brought to the same weights. At least one.
+	Routers []Router
+	// ManagedRoutes are the names of routes that steps may add, the first having precedence.
+	ManagedRoutes []string
+	// ScaleDownDelay is how long a version keeps its pods after its traffic has moved away.
+	ScaleDownDelay time.Duration
+	// ScaleDownDelayRevisionLimit is how many versions keep theirs at most.
+	ScaleDownDelayRevisionLimit int
+	// AbortScaleDownDelay is how long the new version keeps its pods after an abort, if AbortScaleDown; otherwise they stay.
+	AbortScaleDownDelay time.Duration
+	AbortScaleDown      bool
+	// AbortDelaySet: the spec itself sets the delay, and so wants the canary kept as it is during an abort.
+	AbortDelaySet bool
+	// DynamicStableScale lets the stable version shrink as its traffic does.
+	DynamicStableScale bool
+	// MinPods is the least number of pods of a version that gets any traffic, at most the Rollout's replicas.
+	MinPods int32
+	// EnforceMaxSurge limits the pods of all versions to the Rollout's replicas and maxSurge.
+	EnforceMaxSurge bool
+	// PingPong: the two Services of the strategy take turns at being the stable one.
+	PingPong bool
+}
+
+// Router is one traffic router as the spec sets it up: [GatewayAPI] or [Nginx].
+type Router interface{ isRouter() }
+
+// GatewayAPI splits traffic in routes of the Kubernetes Gateway API.
+type GatewayAPI struct {
+	// Field is where the spec sets the router up.
+	Field string
+	// Namespace of the routes.
+	Namespace string
+	Routes    []GatewayRoute
+	// InProgressLabel marks routes during an update; empty key: it does not.
+	InProgressKey, InProgressValue string
+	// ConfigMap in which the plugin noted the rules that it added; empty for none.
+	ConfigMap string
+}
+
+// GatewayRoute is one route to split.
+type GatewayRoute struct {
+	// Field of the spec that names it.
+	Field string
+	// Kind is HTTPRoute, GRPCRoute, TCPRoute or TLSRoute.
+	Kind string
+	Name string
+	// Managed: setHeaderRoute and setMirrorRoute steps add rules to it.
+	Managed bool
+}
+
+// Nginx splits traffic with a canary Ingress beside each stable one.
+type Nginx struct {
+	// Field is where the spec sets the router up.
+	Field string
+	// StableIngresses route to the stable Service.
+	StableIngresses []NginxIngress
+	// Prefix of the canary annotations.
+	Prefix string
+	// Annotations are those that the spec adds to the canary Ingresses, keys complete.
+	Annotations map[string]string
+	// MaxWeight is what the spec sets maxTrafficWeight to, 0 if it does not.
+	MaxWeight int32
+}
+
+// NginxIngress is an Ingress that routes to the stable Service.
+type NginxIngress struct {
+	// Field of the spec that names it.
+	Field string
+	Name  string
+}
+
+func (GatewayAPI) isRouter() {}
+func (Nginx) isRouter()      {}

@@ -1,0 +1,70 @@
+package traffic
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// Router splits traffic by the objects of one kind of proxy or gateway.
+type Router interface {
+	// Name is what people call it: "GatewayAPI", "Nginx". Metrics carry it.
+	Name() string
+	// Features are what it can do beyond weights.
+	Features() Features
+	// Refs are the objects that [Router.Render] reads or writes, in a stable order.
+	Refs() []Ref
+	// Render returns the objects of Refs as they should be. Those that are right already are returned as they are, those that are
+	// missing in the answer and not in have are to be deleted. The objects in have are not modified.
+	//
+	// A problem is with what the spec or other people's objects say, and names the field of the Rollout's spec that leads there.
+	// The answer then holds what could be rendered all the same: one broken object is no reason to leave the others behind.
+	Render(want Split, have Objects) (Objects, []spec.Problem)
+	// Release returns an object of the router without what the router put there for this Rollout, except for weights, which stay as
+	// they are. It is for objects that the Rollout does not name any more, or that outlive it. Nil: the object is to be deleted.
+	Release(object *unstructured.Unstructured) *unstructured.Unstructured
+}
+
+// Features are what a router can do beyond weights for two versions.
+type Features struct {
+	// Headers and Mirrors: it takes [HeaderRoute]s and [MirrorRoute]s.
+	Headers, Mirrors bool
+	// Additional: it takes destinations beyond the two versions.
+	Additional bool
+	// AnyMax: the weights may add up to other numbers than 100.
+	AnyMax bool
+}
+
+// Owner is the Rollout that a router works for.
+type Owner struct {
+	Namespace, Name string
+	UID             types.UID
+}
+
+// Ref names an object.
+type Ref struct {
+	schema.GroupVersionKind
+	types.NamespacedName
+	// Field of the Rollout's spec that names it, such as "spec.strategy.canary.trafficRouting.nginx.stableIngress". Empty for an
+	// object that the router itself makes.
+	Field string
+}
+
+// Key tells objects apart: a [Ref] without what is said about it.
+type Key struct {
+	schema.GroupVersionKind
+	types.NamespacedName
+}
+
+// Key of the object that the reference names.
+func (r Ref) Key() Key { return Key{r.GroupVersionKind, r.NamespacedName} }
+
+// KeyOf is the key of an object.
+func KeyOf(o *unstructured.Unstructured) Key {
+	return Key{o.GroupVersionKind(), types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}
+}
+
+// Objects are objects by their keys. One that does not exist is not there.
+type Objects map[Key]*unstructured.Unstructured
