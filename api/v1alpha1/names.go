@@ -144,6 +144,10 @@ const (
 	DefaultExperimentReplicas int32 = 1
 	// DefaultNginxAnnotationPrefix is trafficRouting.nginx.annotationPrefix.
 	DefaultNginxAnnotationPrefix = "nginx.ingress.kubernetes.io"
+	// DefaultInProgressLabelKey is inProgressLabelKey of trafficRouting.gatewayAPI, and of the plugin.
+	DefaultInProgressLabelKey = "rollouts.argoproj.io/gatewayapi-canary"
+	// DefaultInProgressLabelValue is inProgressLabelValue of trafficRouting.gatewayAPI, and of the plugin.
+	DefaultInProgressLabelValue = "in-progress"
 	// DefaultALBAnnotationPrefix is trafficRouting.alb.annotationPrefix.
 	DefaultALBAnnotationPrefix = "alb.ingress.kubernetes.io"
 )

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/sluice-delivery/sluice/internal/cli/live"
+	"github.com/sluice-delivery/sluice/internal/spelling"
 )
 
 // explain is an error in words for a user, one line for each thing that went wrong.
@@ -78,7 +79,7 @@ func missing(ctx context.Context, c live.Client, name string, err error) error {
 	for _, ro := range rollouts {
 		names = append(names, ro.Name)
 	}
-	if near := nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		text += fmt.Sprintf("; did you mean '%s'?", near)
 	}
 	return errors.New(text)
@@ -92,7 +93,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	near := nearest(wrong.GetSpecifiedName(), names)
+	near := spelling.Nearest(wrong.GetSpecifiedName(), names)
 	if near == "" {
 		return fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())
 	}
@@ -114,44 +115,4 @@ func cobraSuggestion(text string) string {
 		return text
 	}
 	return first + "; did you mean " + strings.Join(strings.Fields(rest), " or ") + "?"
-}
-
-// nearest is the candidate that was probably meant, "" if none is near.
-func nearest(word string, candidates []string) string {
-	best, least := "", len(word)/3+2 // a longer word has room for more mistakes
-	for _, c := range candidates {
-		d := distance(word, c)
-		if strings.HasPrefix(c, word) || strings.HasPrefix(word, c) {
-			d = min(d, 1)
-		}
-		if d < least {
-			best, least = c, d
-		}
-	}
-	return best
-}
-
-// distance is the number of letters to add, drop, change or swap with their neighbour to get from one word to the other.
-func distance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			change := 1
-			if a[i-1] == b[j-1] {
-				change = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }

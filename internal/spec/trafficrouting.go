@@ -1,0 +1,75 @@
+package spec
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// routers resolves the traffic routers of a Rollout in a namespace.
+func (p *problems) routers(field string, t *v1alpha1.RolloutTrafficRouting, namespace string) []Router {
+	p.refuse(field+".", []optional{
+		{"istio", t.Istio != nil},
+		{"alb", t.ALB != nil},
+		{"smi", t.SMI != nil},
+		{"ambassador", t.Ambassador != nil},
+		{"appMesh", t.AppMesh != nil},
+		{"traefik", t.Traefik != nil},
+		{"apisix", t.Apisix != nil},
+	})
+	var all []Router
+	if t.Nginx != nil {
+		n := p.nginx(field+".nginx", t.Nginx)
+		n.MaxWeight = orDefault(t.MaxTrafficWeight, 0)
+		all = append(all, n)
+	}
+	gateway := t.GatewayAPI
+	if gateway != nil {
+		all = append(all, p.gatewayAPI(field+".gatewayAPI", gateway, namespace))
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Plugins)) {
+		plugin := pluginField(field, name)
+		switch {
+		case name != v1alpha1.GatewayAPIPluginName:
+			p.notYet(plugin)
+		case gateway != nil:
+			p.add(plugin, "is the same router as %s.gatewayAPI, which is set too: keep one of the two", field)
+		default:
+			all = append(all, p.gatewayAPIPlugin(plugin, t.Plugins[name], namespace))
+		}
+	}
+	if most := t.MaxTrafficWeight; most != nil && *most > maxGatewayWeight && slices.ContainsFunc(all, isGatewayAPI) {
+		p.add(field+".maxTrafficWeight", "%d is more than the Gateway API can count to: write %d or less", *most, maxGatewayWeight)
+	}
+	return all
+}
+
+// maxGatewayWeight is the largest weight of a backendRef.
+const maxGatewayWeight = 1_000_000
+
+func isGatewayAPI(r Router) bool {
+	_, is := r.(GatewayAPI)
+	return is
+}
+
+// oneOrMany reads what can be given as one name or as a list. It reports whether it is the one name.
+func (p *problems) oneOrMany(field, one, many string, name string, listed int) bool {
+	if name != "" && listed > 0 {
+		p.add(field+"."+many, "set only one of %s and %s: move %q into the list", one, many, name)
+	}
+	return name != "" && listed == 0
+}
+
+// object checks the name of an object that the spec refers to.
+func (p *problems) object(field, kind, name string) {
+	if name == "" {
+		p.add(field, "is empty: name the %s", kind)
+		return
+	}
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		p.add(field, "%q cannot be the name of a %s: %s", name, kind, problems[0])
+	}
+}

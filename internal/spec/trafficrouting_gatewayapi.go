@@ -1,0 +1,207 @@
+package spec
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spelling"
+)
+
+// Kinds of routes.
+const (
+	HTTPRoute = "HTTPRoute"
+	GRPCRoute = "GRPCRoute"
+	TCPRoute  = "TCPRoute"
+	TLSRoute  = "TLSRoute"
+)
+
+// gatewayAPI reads the native router, whose header routes go to every route that can take them, unless the spec picks some.
+func (p *problems) gatewayAPI(field string, g *v1alpha1.GatewayAPITrafficRouting, namespace string) GatewayAPI {
+	out := p.gateway(field, g, namespace)
+	picked := slices.ContainsFunc(out.Routes, func(r GatewayRoute) bool { return r.Managed })
+	for i, r := range out.Routes {
+		out.Routes[i].Managed = r.Managed || !picked && takesHeaders(r.Kind)
+	}
+	return out
+}
+
+// gatewayAPIPlugin reads the settings of the Gateway API plugin, which takes a route given by one name as one for header routes,
+// and of those in a list only the ones that say so.
+func (p *problems) gatewayAPIPlugin(field string, settings json.RawMessage, namespace string) GatewayAPI {
+	var g v1alpha1.GatewayAPITrafficRouting
+	if !p.settings(field, settings, &g) {
+		return GatewayAPI{Field: field, Namespace: namespace}
+	}
+	out := p.gateway(field, &g, namespace)
+	for i, r := range out.Routes {
+		listed := strings.HasSuffix(r.Field, "].name")
+		out.Routes[i].Managed = r.Managed || !listed && takesHeaders(r.Kind)
+	}
+	return out
+}
+
+func takesHeaders(kind string) bool { return kind == HTTPRoute || kind == GRPCRoute }
+
+// gateway reads the fields that are the same in both. Of the routes only those are managed that the spec picks by useHeaderRoutes.
+func (p *problems) gateway(field string, g *v1alpha1.GatewayAPITrafficRouting, namespace string) GatewayAPI {
+	out := GatewayAPI{Field: field, Namespace: namespace, ConfigMap: g.ConfigMap}
+	if g.Namespace != "" {
+		out.Namespace = g.Namespace
+		if problems := validation.IsDNS1123Label(g.Namespace); len(problems) > 0 {
+			p.add(field+".namespace", "%q cannot be the name of a namespace: %s", g.Namespace, problems[0])
+		}
+	}
+	if g.ConfigMap != "" {
+		p.object(field+".configMap", "ConfigMap", g.ConfigMap)
+	}
+	for _, kind := range []struct {
+		kind, one, many string
+		name            string
+		listed          []v1alpha1.GatewayAPIRoute
+	}{
+		{HTTPRoute, "httpRoute", "httpRoutes", g.HTTPRoute, g.HTTPRoutes},
+		{GRPCRoute, "grpcRoute", "grpcRoutes", g.GRPCRoute, g.GRPCRoutes},
+		{TCPRoute, "tcpRoute", "tcpRoutes", g.TCPRoute, g.TCPRoutes},
+		{TLSRoute, "tlsRoute", "tlsRoutes", g.TLSRoute, g.TLSRoutes},
+	} {
+		if p.oneOrMany(field, kind.one, kind.many, kind.name, len(kind.listed)) {
+			out.Routes = append(out.Routes, GatewayRoute{Field: field + "." + kind.one, Kind: kind.kind, Name: kind.name})
+		}
+		for i, r := range kind.listed {
+			item := fmt.Sprintf("%s.%s[%d]", field, kind.many, i)
+			if r.UseHeaderRoutes && !takesHeaders(kind.kind) {
+				p.add(item+".useHeaderRoutes", "a %s knows no headers: remove it", kind.kind)
+			}
+			if slices.ContainsFunc(kind.listed[:i], func(o v1alpha1.GatewayAPIRoute) bool { return o.Name == r.Name }) {
+				p.add(item+".name", "%q is listed already: remove one of the two", r.Name)
+			}
+			out.Routes = append(out.Routes, GatewayRoute{Field: item + ".name", Kind: kind.kind, Name: r.Name, Managed: r.UseHeaderRoutes})
+		}
+	}
+	for _, r := range out.Routes {
+		p.object(r.Field, r.Kind, r.Name)
+	}
+	if len(out.Routes) == 0 {
+		p.add(field, "name at least one route: httpRoute, grpcRoute, tcpRoute or tlsRoute, or a list of several such as httpRoutes")
+	}
+	p.inProgressLabel(field, g, &out)
+	return out
+}
+
+func (p *problems) inProgressLabel(field string, g *v1alpha1.GatewayAPITrafficRouting, out *GatewayAPI) {
+	if g.DisableInProgressLabel {
+		return
+	}
+	out.InProgressKey, out.InProgressValue = v1alpha1.DefaultInProgressLabelKey, v1alpha1.DefaultInProgressLabelValue
+	if g.InProgressLabelKey != "" {
+		out.InProgressKey = g.InProgressLabelKey
+	}
+	if g.InProgressLabelValue != "" {
+		out.InProgressValue = g.InProgressLabelValue
+	}
+	if problems := validation.IsQualifiedName(out.InProgressKey); len(problems) > 0 {
+		p.add(field+".inProgressLabelKey", "%q cannot be the key of a label: %s", out.InProgressKey, problems[0])
+	}
+	if problems := validation.IsValidLabelValue(out.InProgressValue); len(problems) > 0 {
+		p.add(field+".inProgressLabelValue", "%q cannot be the value of a label: %s", out.InProgressValue, problems[0])
+	}
+}
+
+// selectors are settings of newer plugins: routes by their labels.
+var selectors = []string{"httpRouteSelector", "grpcRouteSelector", "tcpRouteSelector", "tlsRouteSelector"}
+
+// settings reads a plugin's settings, which no schema has checked. It reports whether they could be read.
+func (p *problems) settings(field string, text json.RawMessage, into *v1alpha1.GatewayAPITrafficRouting) bool {
+	before := len(*p)
+	var given map[string]json.RawMessage
+	if p.notJSON(field, json.Unmarshal(text, &given)) {
+		return false
+	}
+	known := keys(reflect.TypeFor[v1alpha1.GatewayAPITrafficRouting]())
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		at := field + "." + key
+		switch {
+		case slices.Contains(selectors, key):
+			p.notYet(at)
+		case !slices.Contains(known, key):
+			p.unknown(at, key, known)
+		case strings.HasSuffix(key, "Routes"):
+			p.routeSettings(at, given[key])
+		}
+	}
+	return !p.notJSON(field, json.Unmarshal(text, into)) && len(*p) == before
+}
+
+// routeSettings checks the keys in a list of routes.
+func (p *problems) routeSettings(field string, text json.RawMessage) {
+	var routes []map[string]json.RawMessage
+	if json.Unmarshal(text, &routes) != nil {
+		return // told of when all is read
+	}
+	known := keys(reflect.TypeFor[v1alpha1.GatewayAPIRoute]())
+	for i, r := range routes {
+		for _, key := range slices.Sorted(maps.Keys(r)) {
+			if !slices.Contains(known, key) {
+				p.unknown(fmt.Sprintf("%s[%d].%s", field, i, key), key, known)
+			}
+		}
+	}
+}
+
+func (p *problems) unknown(field, key string, known []string) {
+	if near := spelling.Nearest(key, known); near != "" {
+		p.add(field, "there is no such setting: did you mean %s?", near)
+		return
+	}
+	p.add(field, "there is no such setting: remove it; there are %s", strings.Join(known, ", "))
+}
+
+// notJSON tells of JSON that is not of the expected form, and reports whether it did.
+func (p *problems) notJSON(field string, err error) bool {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return false
+	case errors.As(err, &wrong) && wrong.Field != "":
+		p.add(field+"."+wrong.Field, "is a JSON %s: write %s", wrong.Value, article(wrong.Type))
+	case errors.As(err, &wrong):
+		p.add(field, "is a JSON %s: write the settings of the router, such as httpRoute", wrong.Value)
+	default:
+		p.add(field, "is not JSON: %s", err)
+	}
+	return true
+}
+
+// article says what a Go type is in the words of YAML.
+func article(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		return "a list, each entry with a name"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a text"
+	default:
+		return "an object with a name"
+	}
+}
+
+// keys are the names of a type's fields in JSON.
+func keys(t reflect.Type) []string {
+	var all []string
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		all = append(all, name)
+	}
+	return all
+}
+
+func pluginField(field, name string) string { return fmt.Sprintf("%s.plugins[%q]", field, name) }

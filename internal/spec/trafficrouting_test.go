@@ -1,0 +1,258 @@
+package spec
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+const (
+	routing = "spec.strategy.canary.trafficRouting"
+	gateway = routing + ".gatewayAPI"
+	nginx   = routing + ".nginx"
+	plugin  = routing + `.plugins["argoproj-labs/gatewayAPI"]`
+)
+
+func plugins(settings string) *v1alpha1.RolloutTrafficRouting {
+	return &v1alpha1.RolloutTrafficRouting{Plugins: map[string]json.RawMessage{v1alpha1.GatewayAPIPluginName: json.RawMessage(settings)}}
+}
+
+func native(g v1alpha1.GatewayAPITrafficRouting) *v1alpha1.RolloutTrafficRouting {
+	return &v1alpha1.RolloutTrafficRouting{GatewayAPI: &g}
+}
+
+func ingress(n v1alpha1.NginxTrafficRouting) *v1alpha1.RolloutTrafficRouting {
+	return &v1alpha1.RolloutTrafficRouting{Nginx: &n}
+}
+
+func TestRouters(t *testing.T) {
+	route := func(field, kind, name string, managed bool) GatewayRoute {
+		return GatewayRoute{Field: field, Kind: kind, Name: name, Managed: managed}
+	}
+	labelled := func(g GatewayAPI) GatewayAPI {
+		g.InProgressKey, g.InProgressValue = "rollouts.argoproj.io/gatewayapi-canary", "in-progress"
+		return g
+	}
+	for name, c := range map[string]struct {
+		routing *v1alpha1.RolloutTrafficRouting
+		want    []Router
+	}{
+		"one HTTPRoute": {
+			native(v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}),
+			[]Router{labelled(GatewayAPI{Field: gateway, Namespace: "shop", Routes: []GatewayRoute{route(gateway+".httpRoute", HTTPRoute, "web", true)}})},
+		},
+		"routes of all kinds, elsewhere, without a label": {
+			native(v1alpha1.GatewayAPITrafficRouting{
+				HTTPRoutes: []v1alpha1.GatewayAPIRoute{{Name: "a"}, {Name: "b"}}, GRPCRoute: "g", TCPRoute: "t",
+				TLSRoutes: []v1alpha1.GatewayAPIRoute{{Name: "s"}}, Namespace: "edge", DisableInProgressLabel: true,
+			}),
+			[]Router{GatewayAPI{Field: gateway, Namespace: "edge", Routes: []GatewayRoute{
+				route(gateway+".httpRoutes[0].name", HTTPRoute, "a", true),
+				route(gateway+".httpRoutes[1].name", HTTPRoute, "b", true),
+				route(gateway+".grpcRoute", GRPCRoute, "g", true),
+				route(gateway+".tcpRoute", TCPRoute, "t", false),
+				route(gateway+".tlsRoutes[0].name", TLSRoute, "s", false),
+			}}},
+		},
+		"header routes where the spec wants them only": {
+			native(v1alpha1.GatewayAPITrafficRouting{
+				HTTPRoutes: []v1alpha1.GatewayAPIRoute{{Name: "a"}, {Name: "b", UseHeaderRoutes: true}}, GRPCRoute: "g",
+				InProgressLabelKey: "busy", InProgressLabelValue: "yes",
+			}),
+			[]Router{GatewayAPI{Field: gateway, Namespace: "shop", InProgressKey: "busy", InProgressValue: "yes", Routes: []GatewayRoute{
+				route(gateway+".httpRoutes[0].name", HTTPRoute, "a", false),
+				route(gateway+".httpRoutes[1].name", HTTPRoute, "b", true),
+				route(gateway+".grpcRoute", GRPCRoute, "g", false),
+			}}},
+		},
+		"a manifest written for the plugin": {
+			plugins(`{"httpRoute": "web", "tcpRoutes": [{"name": "t", "useHeaderRoutes": false}], "namespace": "edge", "configMap": "notes"}`),
+			[]Router{labelled(GatewayAPI{Field: plugin, Namespace: "edge", ConfigMap: "notes", Routes: []GatewayRoute{
+				route(plugin+".httpRoute", HTTPRoute, "web", true),
+				route(plugin+".tcpRoutes[0].name", TCPRoute, "t", false),
+			}})},
+		},
+		"the plugin's lists say which routes take headers": {
+			plugins(`{"httpRoutes": [{"name": "a"}, {"name": "b", "useHeaderRoutes": true}], "disableInProgressLabel": true, "namespace": ""}`),
+			[]Router{GatewayAPI{Field: plugin, Namespace: "shop", Routes: []GatewayRoute{
+				route(plugin+".httpRoutes[0].name", HTTPRoute, "a", false),
+				route(plugin+".httpRoutes[1].name", HTTPRoute, "b", true),
+			}}},
+		},
+		"an Ingress": {
+			ingress(v1alpha1.NginxTrafficRouting{StableIngress: "web"}),
+			[]Router{Nginx{
+				Field: nginx, Prefix: "nginx.ingress.kubernetes.io", Annotations: map[string]string{},
+				StableIngresses: []NginxIngress{{Field: nginx + ".stableIngress", Name: "web"}},
+			}},
+		},
+		"Ingresses with annotations, those written whole winning": {
+			ingress(v1alpha1.NginxTrafficRouting{
+				StableIngresses: []string{"a", "b"}, AnnotationPrefix: "edge.example.com",
+				AdditionalIngressAnnotations: map[string]string{"canary-by-header": "X-A", "edge.example.com/canary-by-cookie": "c", "canary": "true"},
+				CanaryIngressAnnotations:     map[string]string{"edge.example.com/canary-by-header": "X-B", "example.com/Team": "blue"},
+			}),
+			[]Router{Nginx{
+				Field: nginx, Prefix: "edge.example.com",
+				Annotations: map[string]string{
+					"edge.example.com/canary-by-header": "X-B", "edge.example.com/canary-by-cookie": "c", "example.com/Team": "blue",
+				},
+				StableIngresses: []NginxIngress{{Field: nginx + ".stableIngresses[0]", Name: "a"}, {Field: nginx + ".stableIngresses[1]", Name: "b"}},
+			}},
+		},
+		"both, of a thousand": {
+			&v1alpha1.RolloutTrafficRouting{
+				Nginx:            &v1alpha1.NginxTrafficRouting{StableIngress: "web"},
+				Plugins:          plugins(`{"httpRoute": "web"}`).Plugins,
+				MaxTrafficWeight: number(1000),
+			},
+			[]Router{
+				Nginx{
+					Field: nginx, Prefix: "nginx.ingress.kubernetes.io", Annotations: map[string]string{}, MaxWeight: 1000,
+					StableIngresses: []NginxIngress{{Field: nginx + ".stableIngress", Name: "web"}},
+				},
+				labelled(GatewayAPI{Field: plugin, Namespace: "shop", Routes: []GatewayRoute{route(plugin+".httpRoute", HTTPRoute, "web", true)}}),
+			},
+		},
+		"none": {&v1alpha1.RolloutTrafficRouting{}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p problems
+			got := p.routers(routing, c.routing, "shop")
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			for _, problem := range p {
+				t.Error(problem)
+			}
+		})
+	}
+}
+
+func TestProblemsOfRouters(t *testing.T) {
+	const notYet = ": this version of Sluice does not support the field yet; remove it, or stay with the controller you have"
+	for name, c := range map[string]struct {
+		routing *v1alpha1.RolloutTrafficRouting
+		want    []string
+	}{
+		"routers that are not built": {
+			&v1alpha1.RolloutTrafficRouting{
+				Istio: &v1alpha1.IstioTrafficRouting{}, ALB: &v1alpha1.ALBTrafficRouting{}, SMI: &v1alpha1.SMITrafficRouting{},
+				Ambassador: &v1alpha1.AmbassadorTrafficRouting{}, AppMesh: &v1alpha1.AppMeshTrafficRouting{},
+				Traefik: &v1alpha1.TraefikTrafficRouting{}, Apisix: &v1alpha1.ApisixTrafficRouting{},
+				Plugins: map[string]json.RawMessage{"example/consul": nil},
+			},
+			[]string{
+				routing + ".istio" + notYet, routing + ".alb" + notYet, routing + ".smi" + notYet, routing + ".ambassador" + notYet,
+				routing + ".appMesh" + notYet, routing + ".traefik" + notYet, routing + ".apisix" + notYet,
+				routing + `.plugins["example/consul"]` + notYet,
+			},
+		},
+		"the same router twice": {
+			&v1alpha1.RolloutTrafficRouting{GatewayAPI: &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}, Plugins: plugins(`{"httpRoute": "web"}`).Plugins},
+			[]string{plugin + ": is the same router as " + gateway + ", which is set too: keep one of the two"},
+		},
+		"no route": {
+			native(v1alpha1.GatewayAPITrafficRouting{}),
+			[]string{gateway + ": name at least one route: httpRoute, grpcRoute, tcpRoute or tlsRoute, or a list of several such as httpRoutes"},
+		},
+		"one and many": {
+			plugins(`{"httpRoute": "web", "httpRoutes": [{"name": "a"}]}`),
+			[]string{plugin + `.httpRoutes: set only one of httpRoute and httpRoutes: move "web" into the list`},
+		},
+		"routes that cannot be": {
+			native(v1alpha1.GatewayAPITrafficRouting{
+				HTTPRoutes: []v1alpha1.GatewayAPIRoute{{Name: "a"}, {Name: "a"}, {}}, TCPRoutes: []v1alpha1.GatewayAPIRoute{{Name: "t", UseHeaderRoutes: true}},
+				GRPCRoute: "G!", Namespace: "no.dots", ConfigMap: "-",
+			}),
+			[]string{
+				gateway + `.namespace: "no.dots" cannot be the name of a namespace: must not contain dots`,
+				gateway + `.configMap: "-" cannot be the name of a ConfigMap: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
+				gateway + `.httpRoutes[1].name: "a" is listed already: remove one of the two`,
+				gateway + `.tcpRoutes[0].useHeaderRoutes: a TCPRoute knows no headers: remove it`,
+				gateway + `.httpRoutes[2].name: is empty: name the HTTPRoute`,
+				gateway + `.grpcRoute: "G!" cannot be the name of a GRPCRoute: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
+			},
+		},
+		"labels that cannot be": {
+			native(v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web", InProgressLabelKey: "a b", InProgressLabelValue: "c d"}),
+			[]string{
+				gateway + `.inProgressLabelKey: "a b" cannot be the key of a label: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+				gateway + `.inProgressLabelValue: "c d" cannot be the value of a label: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`,
+			},
+		},
+		"settings of the plugin that there are not": {
+			plugins(`{"httpRuote": "web", "httpRoutes": [{"name": "a", "useHeaderRoute": true}], "xyz": 1, "tlsRouteSelector": {}}`),
+			[]string{
+				plugin + ".httpRoutes[0].useHeaderRoute: there is no such setting: did you mean useHeaderRoutes?",
+				plugin + ".httpRuote: there is no such setting: did you mean httpRoute?",
+				plugin + ".tlsRouteSelector" + notYet,
+				plugin + ".xyz: there is no such setting: remove it; there are httpRoute, httpRoutes, grpcRoute, grpcRoutes, tcpRoute, tcpRoutes, tlsRoute, tlsRoutes, namespace, configMap, disableInProgressLabel, inProgressLabelKey, inProgressLabelValue",
+			},
+		},
+		"settings of the plugin in another form": {
+			plugins(`{"httpRoutes": "web"}`),
+			[]string{plugin + ".httpRoutes: is a JSON string: write a list, each entry with a name"},
+		},
+		"a name that is a number": {
+			plugins(`{"httpRoute": 7}`),
+			[]string{plugin + ".httpRoute: is a JSON number: write a text"},
+		},
+		"routes by their bare names": {
+			plugins(`{"httpRoutes": ["web"]}`),
+			[]string{plugin + ".httpRoutes: is a JSON string: write an object with a name"},
+		},
+		"settings that are no object": {
+			plugins(`["web"]`),
+			[]string{plugin + ": is a JSON array: write the settings of the router, such as httpRoute"},
+		},
+		"more weight than there is": {
+			&v1alpha1.RolloutTrafficRouting{Plugins: plugins(`{"httpRoute": "web"}`).Plugins, MaxTrafficWeight: number(1_000_001)},
+			[]string{routing + ".maxTrafficWeight: 1000001 is more than the Gateway API can count to: write 1000000 or less"},
+		},
+		"no Ingress": {
+			ingress(v1alpha1.NginxTrafficRouting{}),
+			[]string{nginx + ".stableIngress: is empty: name the Ingress that routes to stableService"},
+		},
+		"an Ingress too many": {
+			ingress(v1alpha1.NginxTrafficRouting{StableIngress: "web", StableIngresses: []string{"a", "a", ""}}),
+			[]string{
+				nginx + `.stableIngresses: set only one of stableIngress and stableIngresses: move "web" into the list`,
+				nginx + `.stableIngresses[1]: "a" is listed already: remove one of the two`,
+				nginx + ".stableIngresses[2]: is empty: name the Ingress",
+			},
+		},
+		"annotations that are the controller's": {
+			ingress(v1alpha1.NginxTrafficRouting{
+				StableIngress:                "web",
+				AdditionalIngressAnnotations: map[string]string{"canary": "false", "canary-weight": "7", "a b": "c"},
+				CanaryIngressAnnotations:     map[string]string{"nginx.ingress.kubernetes.io/canary-weight-total": "1000"},
+			}),
+			[]string{
+				nginx + `.additionalIngressAnnotations: "nginx.ingress.kubernetes.io/a b" cannot be the key of an annotation: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+				nginx + `.additionalIngressAnnotations: "nginx.ingress.kubernetes.io/canary" is what the controller sets itself: remove it`,
+				nginx + `.additionalIngressAnnotations: "nginx.ingress.kubernetes.io/canary-weight" is what the controller sets itself: remove it`,
+				nginx + `.canaryIngressAnnotations: "nginx.ingress.kubernetes.io/canary-weight-total" is what the controller sets itself: remove it, and set trafficRouting.maxTrafficWeight`,
+			},
+		},
+		"a prefix that is none": {
+			ingress(v1alpha1.NginxTrafficRouting{StableIngress: "web", AnnotationPrefix: "nginx/"}),
+			[]string{nginx + `.annotationPrefix: "nginx/" cannot be the prefix of annotations: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p problems
+			p.routers(routing, c.routing, "shop")
+			var got []string
+			for _, problem := range p {
+				got = append(got, problem.String())
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
