@@ -10,37 +10,44 @@ import (
 
 const noFiles = cobra.ShellCompDirectiveNoFileComp
 
-// completeRollouts completes names of Rollouts, as many as one likes.
-func (a *app) completeRollouts(cmd *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
-	c, err := a.connect()
-	if err != nil {
-		return nil, noFiles
-	}
-	rollouts, err := c.RolloutList(cmd.Context())
-	if err != nil {
-		return nil, noFiles
-	}
-	var names []string
-	for _, ro := range rollouts {
-		if strings.HasPrefix(ro.Name, begun) && !slices.Contains(given, ro.Name) {
-			names = append(names, ro.Name)
+// completion completes arguments.
+type completion = func(cmd *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective)
+
+// completeSome completes names of objects, as many as one likes.
+func (a *app) completeSome(k kind) completion {
+	return func(cmd *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
+		c, err := a.connect()
+		if err != nil {
+			return nil, noFiles
 		}
+		all, err := c.Names(cmd.Context(), k.resource)
+		if err != nil {
+			return nil, noFiles
+		}
+		var names []string
+		for _, name := range all {
+			if strings.HasPrefix(name, begun) && !slices.Contains(given, name) {
+				names = append(names, name)
+			}
+		}
+		return names, noFiles
 	}
-	return names, noFiles
 }
 
-// completeRollout completes the one name that a command takes.
-func (a *app) completeRollout(cmd *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
-	if len(given) > 0 {
-		return nil, noFiles
+// completeOne completes the one name that a command takes.
+func (a *app) completeOne(k kind) completion {
+	return func(cmd *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(given) > 0 {
+			return nil, noFiles
+		}
+		return a.completeSome(k)(cmd, given, begun)
 	}
-	return a.completeRollouts(cmd, given, begun)
 }
 
 // completeContainers completes the name of a Rollout and then those of its containers, up to the equals sign.
 func (a *app) completeContainers(cmd *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if len(given) == 0 {
-		return a.completeRollouts(cmd, nil, begun)
+		return a.completeSome(rollouts)(cmd, nil, begun)
 	}
 	c, err := a.connect()
 	if err != nil {

@@ -63,21 +63,20 @@ func withoutCRDs(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// missing adds to the error that a Rollout does not exist which one may have been meant. Other errors it leaves as they are.
+// missing adds to the error that an object does not exist which one may have been meant. Other errors it leaves as they are.
 func missing(ctx context.Context, c live.Client, name string, err error) error {
 	var answer *apierrors.StatusError
-	if !apierrors.IsNotFound(err) || withoutCRDs(err) || !errors.As(err, &answer) ||
-		answer.ErrStatus.Details == nil || answer.ErrStatus.Details.Kind != live.Rollouts.Resource {
+	if !apierrors.IsNotFound(err) || withoutCRDs(err) || !errors.As(err, &answer) || answer.ErrStatus.Details == nil {
 		return err
 	}
-	text := fmt.Sprintf("there is no rollout '%s' in namespace '%s'", name, c.Namespace)
-	rollouts, listErr := c.RolloutList(ctx)
+	k, known := kindOf(answer.ErrStatus.Details.Kind)
+	if !known {
+		return err
+	}
+	text := fmt.Sprintf("there is no %s '%s' in namespace '%s'", k.noun, name, c.Namespace)
+	names, listErr := c.Names(ctx, k.resource)
 	if listErr != nil {
 		return errors.New(text)
-	}
-	var names []string
-	for _, ro := range rollouts {
-		names = append(names, ro.Name)
 	}
 	if near := spelling.Nearest(name, names); near != "" {
 		text += fmt.Sprintf("; did you mean '%s'?", near)

@@ -62,17 +62,23 @@ func TestErrors(t *testing.T) {
 			c := newCluster(t, web("", midStep), rollout("bad", "", fieldsOf(aborted)), blue,
 				rollout("ref", "  workloadRef: {kind: Deployment, name: gone}", fieldsOf(promoted)), replicaSet("a", 1), replicaSet("b", 2))
 			r := c.run(t.Context(), tt.args...)
-			if r.code != 1 {
-				t.Errorf("exit code %d", r.code)
-			}
-			got := r.err[strings.LastIndex("\n"+strings.TrimSuffix(r.err, "\n"), "\n"):] // after the warning about a deprecated flag
-			if !strings.HasPrefix(got, "error: "+tt.want) || strings.Count(got, "\n") != 1 {
-				t.Errorf("got  %qwant %q", got, "error: "+tt.want)
-			}
+			expectError(t, r, tt.want)
 			if writes := c.writes(); tt.args[0] != "abort" && len(writes) > 0 {
 				t.Errorf("something was written: %s", writes)
 			}
 		})
+	}
+}
+
+// expectError checks that a command failed with one line that begins so, after warnings if there are any.
+func expectError(t *testing.T, r result, want string) {
+	t.Helper()
+	if r.code != 1 {
+		t.Errorf("exit code %d", r.code)
+	}
+	got := r.err[strings.LastIndex("\n"+strings.TrimSuffix(r.err, "\n"), "\n"):]
+	if !strings.HasPrefix(got, "error: "+want) || strings.Count(got, "\n") != 1 {
+		t.Errorf("got  %qwant %q", got, "error: "+want)
 	}
 }
 

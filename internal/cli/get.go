@@ -12,19 +12,17 @@ import (
 )
 
 func (a *app) getCommand() *cobra.Command {
-	return a.group("get", "Show a rollout", a.getRolloutCommand())
+	return a.group("get", "Show a rollout or an experiment", a.getRolloutCommand(), a.getExperimentCommand())
 }
 
 func (a *app) getRolloutCommand() *cobra.Command {
-	var (
-		watch, noColour bool
-		timeout         int
-	)
+	get := getting{app: a, read: live.Client.Objects, follow: live.Client.Follow}
 	cmd := &cobra.Command{
-		Use:     "rollout NAME",
-		Aliases: []string{"ro", "rollouts"},
+		Use:     rollouts.noun + " NAME",
+		Aliases: rollouts.aliases,
 		Short:   "Show a rollout: its status, its steps and its pods",
-		Long: `Shows a rollout: its status, its steps, and its pods by revision, with the reason why one is not ready.
+		Long: `Shows a rollout: its status, its steps, and by revision its pods, with the reason why one is not ready, its experiments and
+its analyses.
 
 With -w it goes on showing what happens until Ctrl-C. On a terminal that is one picture, kept up to date; into a pipe it is the
 picture once, and then a line for each thing that happens.`,
@@ -32,40 +30,79 @@ picture once, and then a line for each thing that happens.`,
 			{} get rollout web
 			{} get rollout web -w
 			{} get rollout web --context production -n shop`),
-		Args:              named(false),
-		ValidArgsFunction: a.completeRollout,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.connect()
-			if err != nil {
-				return err
-			}
-			screen := live.NewScreen(a.Out, noColour)
-			screen.Clock = a.clock
-			if watch {
-				return watchRollout(cmd.Context(), c, screen, args[0], time.Duration(timeout)*time.Second)
-			}
-			objects, err := c.Objects(cmd.Context(), args[0])
-			if err != nil {
-				return missing(cmd.Context(), c, args[0], err)
-			}
-			return screen.Print(objects)
-		},
+		Args:              rollouts.one,
+		ValidArgsFunction: a.completeOne(rollouts),
+		RunE:              get.run,
 	}
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on showing what happens")
-	cmd.Flags().BoolVar(&noColour, "no-color", false, "no colours; there are none in a pipe or if NO_COLOR is set")
-	cmd.Flags().IntVar(&timeout, "timeout-seconds", 0, "stop watching after so many seconds; 0 for never")
+	get.flags(cmd)
 	return cmd
 }
 
-func watchRollout(ctx context.Context, c live.Client, screen live.Screen, name string, timeout time.Duration) error {
-	ctx, cancel := within(ctx, timeout)
+func (a *app) getExperimentCommand() *cobra.Command {
+	get := getting{app: a, read: live.Client.ExperimentObjects, follow: live.Client.FollowExperiment}
+	cmd := &cobra.Command{
+		Use:     experiments.noun + " NAME",
+		Aliases: experiments.aliases,
+		Short:   "Show an experiment: its status, its pods and its analyses",
+		Long: `Shows an experiment: its status, how long it will still run, the pods of its templates and how its analyses are doing.
+
+With -w it goes on showing what happens until Ctrl-C.`,
+		Example: a.examples(`
+			{} get experiment compare
+			{} get experiment compare -w`),
+		Args:              experiments.one,
+		ValidArgsFunction: a.completeOne(experiments),
+		RunE:              get.run,
+	}
+	get.flags(cmd)
+	return cmd
+}
+
+// getting is what shows an object, once or for as long as one likes.
+type getting struct {
+	*app
+	read            func(live.Client, context.Context, string) (view.Objects, error)
+	follow          func(live.Client, context.Context, string) (<-chan live.Sight, error)
+	watch, noColour bool
+	timeout         int
+}
+
+func (g *getting) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&g.watch, "watch", "w", false, "go on showing what happens")
+	cmd.Flags().BoolVar(&g.noColour, "no-color", false, "no colours; there are none in a pipe or if NO_COLOR is set")
+	cmd.Flags().IntVar(&g.timeout, "timeout-seconds", 0, "stop watching after so many seconds; 0 for never")
+}
+
+func (g *getting) run(cmd *cobra.Command, args []string) error {
+	c, err := g.connect()
+	if err != nil {
+		return err
+	}
+	if g.watch {
+		return g.show(cmd.Context(), c, g.screen(), args[0])
+	}
+	objects, err := g.read(c, cmd.Context(), args[0])
+	if err != nil {
+		return missing(cmd.Context(), c, args[0], err)
+	}
+	return g.screen().Print(objects)
+}
+
+func (g *getting) screen() live.Screen {
+	screen := live.NewScreen(g.Out, g.noColour)
+	screen.Clock = g.clock
+	return screen
+}
+
+func (g *getting) show(ctx context.Context, c live.Client, screen live.Screen, name string) error {
+	ctx, cancel := within(ctx, time.Duration(g.timeout)*time.Second)
 	defer cancel()
-	sights, err := c.Follow(ctx, name)
+	sights, err := g.follow(c, ctx, name)
 	if err != nil {
 		return missing(ctx, c, name, err)
 	}
-	err = screen.Show(ctx, sights, func(view.Rollout) bool { return false })
-	if timeout > 0 && errors.Is(err, context.DeadlineExceeded) {
+	err = screen.Watch(ctx, sights)
+	if g.timeout > 0 && errors.Is(err, context.DeadlineExceeded) {
 		return nil // as long as was asked for
 	}
 	return err

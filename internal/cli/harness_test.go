@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic/fake"
 	k8stesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/yaml"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -54,6 +56,12 @@ func (c cluster) writes() []string {
 		case k8stesting.PatchAction:
 			kind := strings.TrimSuffix(strings.TrimPrefix(string(a.GetPatchType()), "application/"), "-patch+json")
 			lines = append(lines, fmt.Sprintf("%s %s %s %s", kind, resource, a.GetName(), a.GetPatch()))
+		case k8stesting.CreateActionImpl:
+			body, _ := a.GetObject().(*unstructured.Unstructured).MarshalJSON()
+			if ns := a.GetNamespace(); ns != "shop" {
+				resource += " in " + ns
+			}
+			lines = append(lines, fmt.Sprintf("create %s %s", resource, strings.TrimSpace(string(body))))
 		case k8stesting.UpdateAction:
 			u := a.GetObject().(*unstructured.Unstructured)
 			lines = append(lines, fmt.Sprintf("update %s %s", resource, u.GetName()))
@@ -62,18 +70,55 @@ func (c cluster) writes() []string {
 	return lines
 }
 
+// stopped is a clock that always shows the same time, and on which waiting takes as long as it does.
+type stopped struct{ clock.RealClock }
+
+func (stopped) Now() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
+
 // result is how a command ended.
 type result struct {
 	code     int
 	out, err string
 }
 
-func (c cluster) run(ctx context.Context, args ...string) result {
+func (c cluster) run(ctx context.Context, args ...string) result { return c.runWith(ctx, "", args...) }
+
+// runWith runs a command with something on its standard input.
+func (c cluster) runWith(ctx context.Context, in string, args ...string) result {
 	var out, errs bytes.Buffer
-	a := newApp("sluice", Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	a := newApp("sluice", Streams{In: strings.NewReader(in), Out: &out, Err: &errs})
+	a.clock = stopped{}
 	a.connect = func() (live.Client, error) { return live.Client{Interface: c, Namespace: "shop"}, nil }
 	code := a.run(ctx, args)
 	return result{code: code, out: out.String(), err: errs.String()}
+}
+
+// runUntil runs a command and interrupts it when it has written a text.
+func (c cluster) runUntil(ctx context.Context, text string, args ...string) result {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	out := &awaited{text: text, then: cancel}
+	var errs bytes.Buffer
+	a := newApp("sluice", Streams{In: strings.NewReader(""), Out: out, Err: &errs})
+	a.clock = stopped{}
+	a.connect = func() (live.Client, error) { return live.Client{Interface: c, Namespace: "shop"}, nil }
+	code := a.run(ctx, args)
+	return result{code: code, out: out.String(), err: errs.String()}
+}
+
+// awaited collects what is written, and tells when a text is in it.
+type awaited struct {
+	bytes.Buffer
+	text string
+	then func()
+}
+
+func (w *awaited) Write(p []byte) (int, error) {
+	n, err := w.Buffer.Write(p)
+	if strings.Contains(w.String(), w.text) {
+		w.then()
+	}
+	return n, err
 }
 
 // rollout is a canary of four steps; fields are put in below, as YAML of two spaces' indentation or more.

@@ -35,8 +35,8 @@ With --full all that is left of the update's steps, pauses and analyses is skipp
 			{} promote web
 			# Skip all that is left of the update
 			{} promote web --full`),
-		Args:              named(true),
-		ValidArgsFunction: a.completeRollouts,
+		Args:              rollouts.some,
+		ValidArgsFunction: a.completeSome(rollouts),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if err := how.check(); err != nil {
 				return err
@@ -78,7 +78,7 @@ func (how promotion) do(ctx context.Context, c live.Client, name string) (string
 	if err != nil {
 		return "", err
 	}
-	if err := p.send(ctx, c, name); err != nil {
+	if err := p.send(ctx, c, rollouts, name); err != nil {
 		return "", err
 	}
 	switch {

@@ -111,7 +111,8 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		a.getCommand(), a.listCommand(), a.statusCommand(),
-		a.promoteCommand(), a.abortCommand(), a.retryCommand(), a.pauseCommand(), a.undoCommand(), a.setCommand(),
+		a.promoteCommand(), a.abortCommand(), a.retryCommand(), a.pauseCommand(), a.restartCommand(), a.undoCommand(), a.setCommand(),
+		a.createCommand(), a.terminateCommand(),
 		a.versionCommand(),
 	)
 	for _, name := range []string{"dashboard", "notifications"} {
@@ -156,19 +157,6 @@ func (a *app) examples(text string) string {
 		lines = append(lines, "  "+strings.TrimSpace(strings.ReplaceAll(line, "{}", a.display)))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// named checks that a command was given at least one name, or exactly one.
-func named(several bool) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) == 0:
-			return fmt.Errorf("which rollout? Give its name: %s NAME", cmd.CommandPath())
-		case len(args) > 1 && !several:
-			return fmt.Errorf("%s takes one name, not %q", cmd.CommandPath(), args)
-		}
-		return nil
-	}
 }
 
 func (a *app) logFlags(f *pflag.FlagSet) {

@@ -27,8 +27,8 @@ or if --timeout has passed before. With --watch=false it tells once.`,
 			{} status web --timeout 10m
 			# Just ask
 			{} status web --watch=false`),
-		Args:              named(false),
-		ValidArgsFunction: a.completeRollout,
+		Args:              rollouts.one,
+		ValidArgsFunction: a.completeOne(rollouts),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.connect()
 			if err != nil {
@@ -66,7 +66,7 @@ func (a *app) waitForEnd(ctx context.Context, c live.Client, name string, timeou
 			break
 		}
 		if sight.Gone {
-			return live.GoneError{Name: name}
+			return live.GoneError{Noun: rollouts.noun, Name: name}
 		}
 		r := view.Of(sight.Objects, a.clock.Now())
 		if line := phaseLine(r); line != last {

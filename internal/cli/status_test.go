@@ -114,7 +114,7 @@ func TestGet(t *testing.T) {
 	for _, a := range c.Actions() {
 		reads = append(reads, a.GetVerb()+" "+a.GetResource().Resource)
 	}
-	if diff := cmp.Diff([]string{"get rollouts", "list replicasets", "list pods"}, reads); diff != "" {
+	if diff := cmp.Diff([]string{"get rollouts", "list replicasets", "list pods", "list analysisruns", "list experiments"}, reads); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
 	}
 }

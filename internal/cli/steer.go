@@ -1,6 +1,13 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-delivery/sluice/internal/cli/live"
+)
 
 func (a *app) abortCommand() *cobra.Command {
 	return &cobra.Command{
@@ -9,9 +16,9 @@ func (a *app) abortCommand() *cobra.Command {
 		Long: `Gives an update up: all traffic returns to the stable version. The spec still asks for the new one, so the rollout counts as
 degraded until the spec changes or the update is tried again with 'retry'.`,
 		Example:           a.examples(`{} abort web`),
-		Args:              named(true),
-		ValidArgsFunction: a.completeRollouts,
-		RunE:              a.patchEach(patch{status: fields{"abort": true}}, "aborted"),
+		Args:              rollouts.some,
+		ValidArgsFunction: a.completeSome(rollouts),
+		RunE:              a.patchEach(rollouts, patch{status: fields{"abort": true}}, "aborted"),
 	}
 }
 
@@ -22,20 +29,56 @@ func (a *app) pauseCommand() *cobra.Command {
 		Long: `Stops a rollout where it is: no pods are added or removed and no step is taken, until 'promote', or until spec.paused is
 taken away.`,
 		Example:           a.examples(`{} pause web`),
-		Args:              named(true),
-		ValidArgsFunction: a.completeRollouts,
-		RunE:              a.patchEach(patch{spec: fields{"paused": true}}, "paused"),
+		Args:              rollouts.some,
+		ValidArgsFunction: a.completeSome(rollouts),
+		RunE:              a.patchEach(rollouts, patch{spec: fields{"paused": true}}, "paused"),
 	}
 }
 
 func (a *app) retryCommand() *cobra.Command {
-	return a.group("retry", "Try again what was aborted", &cobra.Command{
-		Use:               "rollout NAME...",
-		Aliases:           []string{"ro", "rollouts"},
-		Short:             "Try an aborted update again, from its first step",
-		Example:           a.examples(`{} retry rollout web`),
-		Args:              named(true),
-		ValidArgsFunction: a.completeRollouts,
-		RunE:              a.patchEach(patch{status: fields{"abort": false}}, "retried"),
-	})
+	return a.group("retry", "Try again what was aborted or has failed",
+		&cobra.Command{
+			Use:               rollouts.noun + " NAME...",
+			Aliases:           rollouts.aliases,
+			Short:             "Try an aborted update again, from its first step",
+			Example:           a.examples(`{} retry rollout web`),
+			Args:              rollouts.some,
+			ValidArgsFunction: a.completeSome(rollouts),
+			RunE:              a.patchEach(rollouts, patch{status: fields{"abort": false}}, "retried"),
+		},
+		&cobra.Command{
+			Use:               experiments.noun + " NAME...",
+			Aliases:           experiments.aliases,
+			Short:             "Run an experiment again that has ended",
+			Long:              `Runs an experiment again, from its beginning: what is known of its last run is forgotten.`,
+			Example:           a.examples(`{} retry experiment compare`),
+			Args:              experiments.some,
+			ValidArgsFunction: a.completeSome(experiments),
+			RunE: func(cmd *cobra.Command, names []string) error {
+				return a.each(cmd, names, func(ctx context.Context, c live.Client, name string) (string, error) {
+					// Not through the subresource: Experiments have none.
+					return fmt.Sprintf("experiment '%s' retried", name), merge(ctx, c, experiments, name, fields{"status": nil})
+				})
+			},
+		})
+}
+
+func (a *app) terminateCommand() *cobra.Command {
+	terminate := func(k kind, short, long string) *cobra.Command {
+		return &cobra.Command{
+			Use:               k.noun + " NAME...",
+			Aliases:           k.aliases,
+			Short:             short,
+			Long:              long,
+			Example:           a.examples(`{} terminate ` + k.noun + ` NAME`),
+			Args:              k.some,
+			ValidArgsFunction: a.completeSome(k),
+			RunE:              a.patchEach(k, patch{spec: fields{"terminate": true}}, "terminated"),
+		}
+	}
+	return a.group("terminate", "End an analysis or an experiment early",
+		terminate(analysisRuns, "End an analysis run early",
+			`Ends an analysis run. Its verdict is that of what has been measured so far, and success if nothing has.`),
+		terminate(experiments, "End an experiment early",
+			`Ends an experiment: its analyses end, and its pods are taken away.`))
 }

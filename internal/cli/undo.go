@@ -29,8 +29,8 @@ func (a *app) undoCommand() *cobra.Command {
 			# To the one before
 			{} undo web
 			{} undo web --to-revision 3`),
-		Args:              named(false),
-		ValidArgsFunction: a.completeRollout,
+		Args:              rollouts.one,
+		ValidArgsFunction: a.completeOne(rollouts),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd, args, func(ctx context.Context, c live.Client, name string) (string, error) {
 				return undo(ctx, c, name, revision)

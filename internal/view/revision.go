@@ -16,8 +16,10 @@ import (
 
 // Revision is one number in the Rollout's history and what runs under it.
 type Revision struct {
-	Number      int64
-	ReplicaSets []ReplicaSet
+	Number       int64
+	Experiments  []Experiment
+	ReplicaSets  []ReplicaSet
+	AnalysisRuns []AnalysisRun
 }
 
 // ReplicaSet is one version of the Rollout.
@@ -39,35 +41,67 @@ type ReplicaSet struct {
 
 func (rs ReplicaSet) is(t Tag) bool { return slices.Contains(rs.Tags, t) }
 
-// revisionsOf groups the Rollout's own ReplicaSets by revision, newest first.
+// revisionsOf groups what is the Rollout's own by revision, newest first.
 func revisionsOf(o Objects, now time.Time) []Revision {
-	pods := map[types.UID][]*corev1.Pod{}
-	for _, p := range o.Pods {
-		if owner := metav1.GetControllerOf(p); owner != nil {
-			pods[owner.UID] = append(pods[owner.UID], p)
-		}
-	}
 	byNumber := map[int64]*Revision{}
-	for _, rs := range o.ReplicaSets {
-		if !metav1.IsControlledBy(rs, o.Rollout) {
-			continue
-		}
-		number, _ := strconv.ParseInt(rs.Annotations[v1alpha1.RevisionAnnotation], 10, 64) // none counts as 0, the oldest
+	of := func(owned metav1.Object) *Revision {
+		number, _ := strconv.ParseInt(owned.GetAnnotations()[v1alpha1.RevisionAnnotation], 10, 64) // none counts as 0, the oldest
 		if byNumber[number] == nil {
 			byNumber[number] = &Revision{Number: number}
 		}
-		byNumber[number].ReplicaSets = append(byNumber[number].ReplicaSets, replicaSetOf(o.Rollout, rs, pods[rs.UID], now))
+		return byNumber[number]
+	}
+	pods := podsByOwner(o.Pods)
+	for _, rs := range controlled(o.ReplicaSets, o.Rollout) {
+		v := replicaSetOf(rs, pods[rs.UID], now)
+		v.Tags = tagsOf(o.Rollout, v.Hash)
+		r := of(rs)
+		r.ReplicaSets = append(r.ReplicaSets, v)
+	}
+	for _, exp := range controlled(o.Experiments, o.Rollout) {
+		its := o
+		its.Experiment = exp
+		r := of(exp)
+		r.Experiments = append(r.Experiments, ExperimentOf(its, now))
+	}
+	runs := map[*Revision][]*v1alpha1.AnalysisRun{}
+	for _, run := range controlled(o.AnalysisRuns, o.Rollout) {
+		r := of(run)
+		runs[r] = append(runs[r], run)
 	}
 	revisions := make([]Revision, 0, len(byNumber))
 	for _, r := range byNumber {
 		slices.SortFunc(r.ReplicaSets, func(a, b ReplicaSet) int { return cmp.Compare(a.Name, b.Name) })
+		slices.SortFunc(r.Experiments, func(a, b Experiment) int { return cmp.Or(cmp.Compare(b.Age, a.Age), cmp.Compare(a.Name, b.Name)) })
+		r.AnalysisRuns = analysisRunsOf(runs[r], now)
 		revisions = append(revisions, *r)
 	}
 	slices.SortFunc(revisions, func(a, b Revision) int { return cmp.Compare(b.Number, a.Number) })
 	return revisions
 }
 
-func replicaSetOf(ro *v1alpha1.Rollout, rs *appsv1.ReplicaSet, pods []*corev1.Pod, now time.Time) ReplicaSet {
+// controlled are the objects that belong to an owner.
+func controlled[T metav1.Object](all []T, owner metav1.Object) []T {
+	var own []T
+	for _, obj := range all {
+		if metav1.IsControlledBy(obj, owner) {
+			own = append(own, obj)
+		}
+	}
+	return own
+}
+
+func podsByOwner(pods []*corev1.Pod) map[types.UID][]*corev1.Pod {
+	byOwner := map[types.UID][]*corev1.Pod{}
+	for _, p := range pods {
+		if owner := metav1.GetControllerOf(p); owner != nil {
+			byOwner[owner.UID] = append(byOwner[owner.UID], p)
+		}
+	}
+	return byOwner
+}
+
+func replicaSetOf(rs *appsv1.ReplicaSet, pods []*corev1.Pod, now time.Time) ReplicaSet {
 	v := ReplicaSet{
 		Name:      rs.Name,
 		Hash:      rs.Labels[v1alpha1.PodTemplateHashLabel],
@@ -77,7 +111,6 @@ func replicaSetOf(ro *v1alpha1.Rollout, rs *appsv1.ReplicaSet, pods []*corev1.Po
 		Available: rs.Status.AvailableReplicas,
 		Delay:     delayOf(rs, now),
 	}
-	v.Tags = tagsOf(ro, v.Hash)
 	for _, c := range rs.Spec.Template.Spec.Containers {
 		v.Images = append(v.Images, c.Image)
 	}
@@ -161,13 +194,11 @@ func replicaSetStatus(rs *appsv1.ReplicaSet, v ReplicaSet) Status {
 
 // imagesOf are the images of all versions that play a part or have pods; the stable version's first, since an update goes from
 // these to the others.
-func imagesOf(revisions []Revision) []Image {
+func imagesOf(versions []ReplicaSet) []Image {
 	var sets []ReplicaSet
-	for _, rev := range revisions {
-		for _, rs := range rev.ReplicaSets {
-			if len(rs.Tags) > 0 || rs.Current > 0 {
-				sets = append(sets, rs)
-			}
+	for _, rs := range versions {
+		if len(rs.Tags) > 0 || rs.Current > 0 {
+			sets = append(sets, rs)
 		}
 	}
 	slices.SortStableFunc(sets, func(a, b ReplicaSet) int { return cmp.Compare(rank(a), rank(b)) })

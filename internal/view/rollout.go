@@ -9,11 +9,33 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Objects are all that a picture is made of. ReplicaSets and pods that are not the Rollout's do no harm.
+// Objects are all that a picture is made of: of a Rollout or, where that is nil, of an Experiment. Others that do not belong to it
+// do no harm.
 type Objects struct {
-	Rollout     *v1alpha1.Rollout
+	Rollout    *v1alpha1.Rollout
+	Experiment *v1alpha1.Experiment
+
 	ReplicaSets []*appsv1.ReplicaSet
 	Pods        []*corev1.Pod
+	// Experiments and their AnalysisRuns belong to the Rollout.
+	Experiments  []*v1alpha1.Experiment
+	AnalysisRuns []*v1alpha1.AnalysisRun
+}
+
+// Picture is a [Rollout] or an [Experiment] as a person sees it.
+type Picture interface {
+	// Text is the whole picture.
+	Text(TextOptions) string
+	// Summary is one line that stays the same as long as nothing happens.
+	Summary() string
+}
+
+// Look is what a person sees of the objects at this moment. One of Rollout and Experiment must be there.
+func Look(o Objects, now time.Time) Picture {
+	if o.Rollout == nil {
+		return ExperimentOf(o, now)
+	}
+	return Of(o, now)
 }
 
 // Rollout is what a person sees of a Rollout.
@@ -90,7 +112,7 @@ func Of(o Objects, now time.Time) Rollout {
 		Pause:     pauseOf(ro, now),
 		Revisions: revisionsOf(o, now),
 	}
-	r.Images = imagesOf(r.Revisions)
+	r.Images = imagesOf(r.everyReplicaSet())
 	switch {
 	case ro.Spec.Strategy.Canary != nil:
 		r.Strategy = Canary
@@ -116,6 +138,17 @@ func (r Rollout) ReplicaSets() []ReplicaSet {
 	var all []ReplicaSet
 	for _, rev := range r.Revisions {
 		all = append(all, rev.ReplicaSets...)
+	}
+	return all
+}
+
+// everyReplicaSet are those of experiments as well.
+func (r Rollout) everyReplicaSet() []ReplicaSet {
+	all := r.ReplicaSets()
+	for _, rev := range r.Revisions {
+		for _, e := range rev.Experiments {
+			all = append(all, e.ReplicaSets...)
+		}
 	}
 	return all
 }

@@ -18,6 +18,7 @@ const (
 	IconWarning     Icon = "⚠"
 	IconUnknown     Icon = "?"
 	IconIdle        Icon = "•"
+	IconPending     Icon = "◷"
 )
 
 // Status is how a thing is doing.

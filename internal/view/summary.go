@@ -27,7 +27,19 @@ func (r Rollout) Summary() string {
 	if sizes := r.sizes(); sizes != "" {
 		parts = append(parts, sizes)
 	}
-	parts = append(parts, r.troubles()...)
+	for _, rev := range r.Revisions {
+		for _, e := range rev.Experiments {
+			if s := e.summary(); s != "" {
+				parts = append(parts, s)
+			}
+		}
+		for _, run := range rev.AnalysisRuns {
+			if s := run.summary(); s != "" {
+				parts = append(parts, s)
+			}
+		}
+	}
+	parts = append(parts, troubles(r.everyReplicaSet())...)
 	return clean(strings.Join(parts, "; "))
 }
 
@@ -60,10 +72,10 @@ func (r Rollout) sizes() string {
 }
 
 // troubles are the pods that are in trouble, one for each kind of it.
-func (r Rollout) troubles() []string {
+func troubles(sets []ReplicaSet) []string {
 	count := map[string]int{}
 	var reasons []string
-	for _, rs := range r.ReplicaSets() {
+	for _, rs := range sets {
 		for _, p := range rs.Pods {
 			if p.Status.Icon != IconDegraded && p.Status.Icon != IconWarning {
 				continue

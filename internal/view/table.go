@@ -108,7 +108,7 @@ func iconColour(i Icon) colour {
 		return cyan
 	case IconIdle:
 		return faint
-	case IconUnknown:
+	case IconUnknown, IconPending:
 	}
 	return ""
 }

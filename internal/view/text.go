@@ -22,10 +22,13 @@ const labelWidth = 17
 
 // Text is the whole picture. Where it is higher than the terminal it is folded: first old versions without pods become one line,
 // then steps far from the current one, then the pods that are ready, then the numbers of the header.
-func (r Rollout) Text(o TextOptions) string {
+func (r Rollout) Text(o TextOptions) string { return draw(o, r.lines) }
+
+// draw draws lines, folded no more than is needed.
+func draw(o TextOptions, folded func(f fold, limit int) []line) string {
 	var lines []line
 	for f := foldNothing; f <= foldHeader; f++ {
-		lines = r.lines(f, o.Width)
+		lines = folded(f, o.Width)
 		if o.Height <= 0 || len(lines) <= o.Height {
 			break
 		}
@@ -68,14 +71,20 @@ func (r Rollout) header(f fold, limit int) []line {
 	}
 	lines = append(lines, wrapped("Message:", r.Status.Message, limit)...)
 	lines = append(lines, r.strategyLines(f)...)
-	for i, image := range r.Images {
+	lines = append(lines, imageLines(r.Images, limit)...)
+	return append(lines, r.Replicas.lines(f)...)
+}
+
+func imageLines(images []Image, limit int) []line {
+	var lines []line
+	for i, image := range images {
 		label := ""
 		if i == 0 {
 			label = "Images:"
 		}
 		lines = append(lines, field(label, image.spans(limit)...))
 	}
-	return append(lines, r.Replicas.lines(f)...)
+	return lines
 }
 
 func (r Rollout) strategyLines(f fold) []line {
@@ -229,3 +238,9 @@ func (p Pause) bar() []span {
 func human(d time.Duration) string {
 	return duration.HumanDuration((d + time.Second - 1).Truncate(time.Second))
 }
+
+// Human is a length of time that is still to pass, in the words of kubectl.
+func Human(d time.Duration) string { return human(d) }
+
+// Age is a length of time that has passed, in the words of kubectl.
+func Age(d time.Duration) string { return duration.HumanDuration(d) }

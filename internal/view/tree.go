@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -42,13 +43,20 @@ func (rev Revision) old() bool {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(rev.Experiments, func(e Experiment) bool { return !e.Over() }) &&
+		!slices.ContainsFunc(rev.AnalysisRuns, func(run AnalysisRun) bool { return !ended(run.Status) })
 }
 
 func (rev Revision) node(f fold) node {
 	n := node{icon: "#", row: row{name: fmt.Sprintf("revision:%d", rev.Number)}}
+	for _, e := range rev.Experiments {
+		n.children = append(n.children, e.node(f))
+	}
 	for _, rs := range rev.ReplicaSets {
 		n.children = append(n.children, rs.node(f))
+	}
+	for _, run := range rev.AnalysisRuns {
+		n.children = append(n.children, run.node())
 	}
 	return n
 }

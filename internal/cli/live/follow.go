@@ -19,63 +19,86 @@ import (
 	"github.com/sluice-delivery/sluice/internal/view"
 )
 
-// Sight is what is seen of a Rollout at some moment.
+// Sight is what is seen of a Rollout or an Experiment at some moment.
 type Sight struct {
 	Objects view.Objects
-	// Gone is true when the Rollout has been deleted. Objects is empty then, and no other sight follows.
+	// Gone is true when what is followed has been deleted. Objects is empty then, and no other sight follows.
 	Gone bool
 	// Trouble is why there may be no news: the connection is lost, for example. It is tried again all the time.
 	Trouble error
 }
 
-// Follow sends a sight at once, and another one whenever something has changed, until ctx ends. Who is slow to receive gets only
-// the latest.
+// Follow sends a sight of a Rollout at once, and another one whenever something has changed, until ctx ends. Who is slow to receive
+// gets only the latest.
 func (c Client) Follow(ctx context.Context, name string) (<-chan Sight, error) {
-	first, err := c.Objects(ctx, name)
+	first, where, err := c.lookAt(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	options, err := belonging(first.Rollout)
-	if err != nil {
-		return nil, err
-	}
-	f := c.follower(name)
-	f.replicaSets = watchAll[appsv1.ReplicaSet](f, c, replicaSets, options)
-	f.pods = watchAll[corev1.Pod](f, c, pods, options)
+	f := newFollower(c, where...)
+	f.rollout = watchOne[v1alpha1.Rollout](f, Rollouts, name)
 	return f.run(ctx, first), nil
 }
 
-// FollowRollout is Follow without ReplicaSets and pods: who waits for a status need not have the right to see them.
+// FollowRollout is Follow without what belongs to the Rollout: who waits for a status need not have the right to see that.
 func (c Client) FollowRollout(ctx context.Context, name string) (<-chan Sight, error) {
 	ro, err := c.Rollout(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return c.follower(name).run(ctx, view.Objects{Rollout: ro}), nil
+	f := newFollower(c)
+	f.rollout = watchOne[v1alpha1.Rollout](f, Rollouts, name)
+	return f.run(ctx, view.Objects{Rollout: ro}), nil
+}
+
+// FollowExperiment is Follow for an Experiment.
+func (c Client) FollowExperiment(ctx context.Context, name string) (<-chan Sight, error) {
+	first, where, err := c.lookAtExperiment(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	f := newFollower(c, where...)
+	f.experiment = watchOne[v1alpha1.Experiment](f, Experiments, name)
+	return f.run(ctx, first), nil
 }
 
 // follower turns watches into sights.
 type follower struct {
+	client  Client
 	changed chan struct{} // of one element: a change that is not looked at yet
 	answers chan answer
 	// troubles are the resources whose last request failed, and how.
 	troubles map[string]error
-	rollout  cache.SharedIndexInformer
-	// The two others are nil where only the Rollout is followed.
-	replicaSets, pods cache.SharedIndexInformer
+	// rollout or experiment is what is followed, the other one is nil.
+	rollout, experiment cache.SharedIndexInformer
+	// What belongs to it; nil where that is not followed.
+	replicaSets, pods, experiments, analysisRuns cache.SharedIndexInformer
 }
 
-func (c Client) follower(name string) *follower {
-	f := &follower{changed: make(chan struct{}, 1), answers: make(chan answer), troubles: map[string]error{}}
-	f.rollout = watchAll[v1alpha1.Rollout](f, c, Rollouts, metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String(),
-	})
+func newFollower(c Client, where ...watched) *follower {
+	f := &follower{client: c, changed: make(chan struct{}, 1), answers: make(chan answer), troubles: map[string]error{}}
+	for _, w := range where {
+		switch w.resource {
+		case replicaSets:
+			f.replicaSets = watchAll[appsv1.ReplicaSet](f, w.resource, w.options)
+		case pods:
+			f.pods = watchAll[corev1.Pod](f, w.resource, w.options)
+		case Experiments:
+			f.experiments = watchAll[v1alpha1.Experiment](f, w.resource, w.options)
+		case AnalysisRuns:
+			f.analysisRuns = watchAll[v1alpha1.AnalysisRun](f, w.resource, w.options)
+		}
+	}
 	return f
 }
 
+func watchOne[T any](f *follower, resource schema.GroupVersionResource, name string) cache.SharedIndexInformer {
+	return watchAll[T](f, resource, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()})
+}
+
 // watchAll keeps the objects of a resource that the options select, as T.
-func watchAll[T any](f *follower, c Client, resource schema.GroupVersionResource, options metav1.ListOptions) cache.SharedIndexInformer {
-	client := c.Resource(resource).Namespace(c.Namespace)
+func watchAll[T any](f *follower, resource schema.GroupVersionResource, options metav1.ListOptions) cache.SharedIndexInformer {
+	client := f.client.Resource(resource).Namespace(f.client.Namespace)
 	selecting := func(o metav1.ListOptions) metav1.ListOptions {
 		o.LabelSelector, o.FieldSelector = options.LabelSelector, options.FieldSelector
 		return o
@@ -91,7 +114,7 @@ func watchAll[T any](f *follower, c Client, resource schema.GroupVersionResource
 			f.report(ctx, resource.Resource, err)
 			return w, err
 		},
-	}, c.Interface)
+	}, f.client.Interface)
 	informer := cache.NewSharedIndexInformer(lw, &unstructured.Unstructured{}, 0, cache.Indexers{})
 	// The errors of these two can only come from an informer that has been started.
 	_ = informer.SetTransform(func(obj any) (any, error) {
@@ -136,8 +159,8 @@ func (f *follower) report(ctx context.Context, resource string, err error) {
 
 // trouble is one of those there are, nil if there are none.
 func (f *follower) trouble() error {
-	for _, resource := range []string{Rollouts.Resource, replicaSets.Resource, pods.Resource} {
-		if err := f.troubles[resource]; err != nil {
+	for _, r := range []schema.GroupVersionResource{Rollouts, Experiments, replicaSets, pods, AnalysisRuns} {
+		if err := f.troubles[r.Resource]; err != nil {
 			return err
 		}
 	}
@@ -181,7 +204,7 @@ func (f *follower) run(ctx context.Context, first view.Objects) <-chan Sight {
 // start runs the watches until ctx ends. The channel is closed when all of them have listed what there is.
 func (f *follower) start(ctx context.Context) <-chan struct{} {
 	var synced []cache.InformerSynced
-	for _, informer := range []cache.SharedIndexInformer{f.rollout, f.replicaSets, f.pods} {
+	for _, informer := range []cache.SharedIndexInformer{f.rollout, f.experiment, f.replicaSets, f.pods, f.experiments, f.analysisRuns} {
 		if informer == nil {
 			continue
 		}
@@ -198,15 +221,22 @@ func (f *follower) start(ctx context.Context) <-chan struct{} {
 }
 
 func (f *follower) look() Sight {
-	rollouts := stored[v1alpha1.Rollout](f.rollout)
-	if len(rollouts) == 0 {
+	o := view.Objects{
+		ReplicaSets:  stored[appsv1.ReplicaSet](f.replicaSets),
+		Pods:         stored[corev1.Pod](f.pods),
+		Experiments:  stored[v1alpha1.Experiment](f.experiments),
+		AnalysisRuns: stored[v1alpha1.AnalysisRun](f.analysisRuns),
+	}
+	rollouts, experiments := stored[v1alpha1.Rollout](f.rollout), stored[v1alpha1.Experiment](f.experiment)
+	switch {
+	case len(rollouts) > 0:
+		o.Rollout = rollouts[0]
+	case len(experiments) > 0:
+		o.Experiment = experiments[0]
+	default:
 		return Sight{Gone: true}
 	}
-	return Sight{Trouble: f.trouble(), Objects: view.Objects{
-		Rollout:     rollouts[0],
-		ReplicaSets: stored[appsv1.ReplicaSet](f.replicaSets),
-		Pods:        stored[corev1.Pod](f.pods),
-	}}
+	return Sight{Trouble: f.trouble(), Objects: o}
 }
 
 func stored[T any](informer cache.SharedIndexInformer) []*T {
@@ -220,7 +250,21 @@ func stored[T any](informer cache.SharedIndexInformer) []*T {
 	return out
 }
 
-// GoneError is that the Rollout was deleted while it was followed.
-type GoneError struct{ Name string }
+// GoneError is that what was followed has been deleted.
+type GoneError struct {
+	// Noun is what it was: "rollout".
+	Noun, Name string
+}
 
-func (e GoneError) Error() string { return fmt.Sprintf("rollout '%s' has been deleted", e.Name) }
+func (e GoneError) Error() string { return fmt.Sprintf("%s '%s' has been deleted", e.Noun, e.Name) }
+
+// gone is the error that what is seen here has been deleted since.
+func (s Sight) gone() GoneError {
+	switch o := s.Objects; {
+	case o.Rollout != nil:
+		return GoneError{"rollout", o.Rollout.Name}
+	case o.Experiment != nil:
+		return GoneError{"experiment", o.Experiment.Name}
+	}
+	return GoneError{"object", ""}
+}

@@ -47,13 +47,13 @@ func NewScreen(out io.Writer, noColour bool) Screen {
 // Terminal tells whether the screen is one.
 func (s Screen) Terminal() bool { return s.Size != nil }
 
-// Print shows the Rollout once, as high as it is.
+// Print shows the Rollout or the Experiment once, as high as it is.
 func (s Screen) Print(o view.Objects) error {
 	options := view.TextOptions{Colours: s.Colours}
 	if s.Terminal() {
 		options.Width, _ = s.Size()
 	}
-	_, err := io.WriteString(s.Out, view.Of(o, s.Clock.Now()).Text(options))
+	_, err := io.WriteString(s.Out, view.Look(o, s.Clock.Now()).Text(options))
 	return err
 }
 
@@ -71,6 +71,18 @@ const settle = 50 * time.Millisecond
 
 // Show shows the Rollout as it changes, until done says that it is enough, or ctx ends, which is reported as its error.
 func (s Screen) Show(ctx context.Context, sights <-chan Sight, done func(view.Rollout) bool) error {
+	return s.show(ctx, sights, func(p view.Picture) bool {
+		r, ok := p.(view.Rollout)
+		return ok && done(r)
+	})
+}
+
+// Watch shows what is followed as it changes until ctx ends, which is reported as its error.
+func (s Screen) Watch(ctx context.Context, sights <-chan Sight) error {
+	return s.show(ctx, sights, func(view.Picture) bool { return false })
+}
+
+func (s Screen) show(ctx context.Context, sights <-chan Sight, done func(view.Picture) bool) error {
 	if s.Terminal() {
 		return s.draw(ctx, sights, done)
 	}
@@ -79,7 +91,7 @@ func (s Screen) Show(ctx context.Context, sights <-chan Sight, done func(view.Ro
 
 // draw keeps one picture on the terminal up to date, each drawn over the one before so that nothing flickers. What was on the
 // terminal scrolls up and stays readable there; the last picture stays where it is.
-func (s Screen) draw(ctx context.Context, sights <-chan Sight, done func(view.Rollout) bool) error {
+func (s Screen) draw(ctx context.Context, sights <-chan Sight, done func(view.Picture) bool) error {
 	_, rows := s.Size()
 	if _, err := io.WriteString(s.Out, strings.Repeat("\n", rows-1)+hideCursor); err != nil {
 		return err
@@ -99,26 +111,26 @@ func (s Screen) draw(ctx context.Context, sights <-chan Sight, done func(view.Ro
 				return ctx.Err()
 			}
 			if sight.Gone {
-				return GoneError{last.name()}
+				return last.gone()
 			}
 			last = sight
 		case <-second.C(): // ages and countdowns
 		}
-		if last.Objects.Rollout == nil {
+		if last.Objects.Rollout == nil && last.Objects.Experiment == nil {
 			continue
 		}
-		r := view.Of(last.Objects, s.Clock.Now())
-		if err := s.picture(r, last.Trouble); err != nil {
+		p := view.Look(last.Objects, s.Clock.Now())
+		if err := s.picture(p, last.Trouble); err != nil {
 			return err
 		}
-		if done(r) {
+		if done(p) {
 			return nil
 		}
 		s.settle(ctx)
 	}
 }
 
-func (s Screen) picture(r view.Rollout, trouble error) error {
+func (s Screen) picture(p view.Picture, trouble error) error {
 	columns, rows := s.Size()
 	rows-- // the cursor waits below
 	var below string
@@ -127,14 +139,18 @@ func (s Screen) picture(r view.Rollout, trouble error) error {
 		below = string([]rune(below)[:min(len([]rune(below)), columns)]) + "\n"
 		rows--
 	}
-	text := r.Text(view.TextOptions{Width: columns, Height: max(rows, 1), Colours: s.Colours}) + below
+	text := p.Text(view.TextOptions{Width: columns, Height: max(rows, 1), Colours: s.Colours}) + below
 	_, err := io.WriteString(s.Out, home+strings.ReplaceAll(text, "\n", eraseToRight+"\n")+eraseBelow)
 	return err
 }
 
 // log writes the picture once, and then a line whenever something has happened.
-func (s Screen) log(ctx context.Context, sights <-chan Sight, done func(view.Rollout) bool) error {
-	var name, last, trouble string
+func (s Screen) log(ctx context.Context, sights <-chan Sight, done func(view.Picture) bool) error {
+	var (
+		last, trouble string
+		seen          Sight
+		first         = true
+	)
 	for {
 		var sight Sight
 		select {
@@ -147,12 +163,11 @@ func (s Screen) log(ctx context.Context, sights <-chan Sight, done func(view.Rol
 			sight = next
 		}
 		if sight.Gone {
-			return GoneError{name}
+			return seen.gone()
 		}
-		r := view.Of(sight.Objects, s.Clock.Now())
-		first := name == ""
-		name = r.Name
-		line := r.Summary()
+		seen = sight
+		p := view.Look(sight.Objects, s.Clock.Now())
+		line := p.Summary()
 		if sight.Trouble == nil {
 			trouble = ""
 		}
@@ -176,7 +191,8 @@ func (s Screen) log(ctx context.Context, sights <-chan Sight, done func(view.Rol
 				return err
 			}
 		}
-		if done(r) {
+		first = false
+		if done(p) {
 			return nil
 		}
 		s.settle(ctx)
@@ -193,11 +209,4 @@ func (s Screen) settle(ctx context.Context) {
 	case <-ctx.Done():
 	case <-s.Clock.After(settle):
 	}
-}
-
-func (s Sight) name() string {
-	if s.Objects.Rollout == nil {
-		return ""
-	}
-	return s.Objects.Rollout.Name
 }

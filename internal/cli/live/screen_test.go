@@ -96,7 +96,7 @@ func TestShowOnATerminal(t *testing.T) {
 		err  error
 	}{
 		"done":    {last: sight("Healthy", "")},
-		"deleted": {last: live.Sight{Gone: true}, err: live.GoneError{Name: "web"}},
+		"deleted": {last: live.Sight{Gone: true}, err: live.GoneError{Noun: "rollout", Name: "web"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			terminal := live.Screen{Size: func() (int, int) { return 30, 12 }}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/sluice-delivery/sluice/internal/cli/live"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+func (a *app) restartCommand() *cobra.Command {
+	var in string
+	cmd := &cobra.Command{
+		Use:   "restart NAME...",
+		Short: "Replace the pods of a rollout by new ones",
+		Long: `Replaces all pods of a rollout that were there before by new ones of the same version, no more at a time than may be
+unavailable. No update is started.`,
+		Example: a.examples(`
+			{} restart web
+			# In ten minutes
+			{} restart web --in 10m`),
+		Args:              rollouts.some,
+		ValidArgsFunction: a.completeSome(rollouts),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			wait, err := spec.PauseDuration(intstr.FromString(in))
+			if err != nil {
+				return fmt.Errorf("--in %q is no length of time: write for example 30s, 5m or 1h", in)
+			}
+			at := a.clock.Now().Add(wait).UTC().Format(time.RFC3339)
+			return a.each(cmd, names, func(ctx context.Context, c live.Client, name string) (string, error) {
+				p := patch{spec: fields{"restartAt": at}}
+				return fmt.Sprintf("rollout '%s' restarts in %s", name, wait), p.send(ctx, c, rollouts, name)
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&in, "in", "i", "0s", "begin only after so long, such as 30s, 5m or 1h")
+	return cmd
+}
