@@ -42,9 +42,13 @@ func hasValue(a v1alpha1.Argument) bool { return a.Value != nil || a.ValueFrom !
 // template asks for is left out.
 func (m *merger) fill(arg *v1alpha1.Argument, title string) {
 	i := slices.IndexFunc(m.analysis.Args, func(given v1alpha1.AnalysisRunArgument) bool { return given.Name == arg.Name })
+	if j := slices.IndexFunc(m.from.Arguments, func(given v1alpha1.Argument) bool { return given.Name == arg.Name }); j >= 0 {
+		given := m.from.Arguments[j].DeepCopy()
+		arg.Value, arg.ValueFrom = given.Value, given.ValueFrom
+	}
 	switch {
 	case i >= 0:
-		value := m.given(m.analysis.Args[i])
+		value := m.givenValue(m.analysis.Args[i])
 		arg.Value, arg.ValueFrom = &value, nil
 	case arg.Value != nil:
 	case arg.ValueFrom != nil && arg.ValueFrom.FieldRef != nil:
@@ -55,7 +59,7 @@ func (m *merger) fill(arg *v1alpha1.Argument, title string) {
 	}
 }
 
-func (m *merger) given(arg v1alpha1.AnalysisRunArgument) string {
+func (m *merger) givenValue(arg v1alpha1.AnalysisRunArgument) string {
 	from := arg.ValueFrom
 	switch {
 	case from == nil:
@@ -71,6 +75,10 @@ func (m *merger) given(arg v1alpha1.AnalysisRunArgument) string {
 }
 
 func (m *merger) field(arg, path string) string {
+	if m.from.Rollout == nil {
+		m.problem("args", "argument %q: fieldRef %q is a field of a Rollout, and there is none: give the argument a value", arg, path)
+		return ""
+	}
 	if m.early && !isMetadata(path) {
 		return ""
 	}

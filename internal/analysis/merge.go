@@ -12,6 +12,8 @@ type Source struct {
 	Rollout *v1alpha1.Rollout
 	// Stable and Latest are the hashes of the version that served before the update and of the one that it brings.
 	Stable, Latest string
+	// Arguments are those that an Experiment gives, where there is no Rollout.
+	Arguments []v1alpha1.Argument
 }
 
 // Run makes the spec of an AnalysisRun. If there are problems the spec must not be used.
@@ -49,8 +51,9 @@ func (m *merger) merge(known Templates) v1alpha1.AnalysisRunSpec {
 		run.DryRun = append(run.DryRun, t.DryRun...)
 		run.MeasurementRetention = append(run.MeasurementRetention, t.MeasurementRetention...)
 	}
-	run.DryRun = append(run.DryRun, m.analysis.DryRun...)
-	run.MeasurementRetention = append(run.MeasurementRetention, m.analysis.MeasurementRetention...)
+	dryRun, retention := m.given(run.Metrics)
+	run.DryRun = append(run.DryRun, dryRun...)
+	run.MeasurementRetention = append(run.MeasurementRetention, retention...)
 	m.checkPatterns(run)
 	return run
 }

@@ -133,15 +133,11 @@ func (m *merger) checkPatterns(run v1alpha1.AnalysisRunSpec) {
 }
 
 func (m *merger) checkPattern(field, pattern string, metrics []v1alpha1.Metric) {
-	expression, err := regexp.Compile(pattern)
-	if err != nil {
+	if _, err := regexp.Compile(pattern); err != nil {
 		m.problem(field, `metricName %q is no regular expression (%s): write ".*" for all metrics`, pattern, err)
 		return
 	}
-	for i := range metrics {
-		if expression.MatchString(metrics[i].Name) {
-			return
-		}
+	if !fits(pattern, metrics) {
+		m.problem(field, "metricName %q fits no metric of the templates", pattern)
 	}
-	m.problem(field, "metricName %q fits no metric of the templates", pattern)
 }

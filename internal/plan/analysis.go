@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -66,19 +65,16 @@ func (p *pass) startRun(j judgement) string {
 		p.complain(problems)
 		return "the analysis cannot be begun: " + problems[0].String()
 	}
-	run := p.newRun(j, want)
-	base := run.Name
-	for i := 1; p.isTaken(run); i++ {
-		run.Name = fmt.Sprintf("%s.%d", base, i)
-	}
+	run, begun := analysis.Begin(p.newRun(j, want), p.AnalysisRuns, func(name string) bool {
+		failure := p.runFailure(name)
+		return failure != nil && failure.Taken
+	})
 	if refusal := p.runFailure(run.Name); refusal != nil {
 		p.complain([]spec.Problem{{Field: j.Field, Text: fmt.Sprintf("AnalysisRun %q was refused: %s", run.Name, refusal.Message)}})
 		p.wake(p.Now.Add(createRetry))
 		return "the API server refused the AnalysisRun"
 	}
-	if begun := p.run(run.Name); begun != nil {
-		run = begun
-	} else {
+	if !begun {
 		p.plan.Judge = append(p.plan.Judge, CreateAnalysisRun{Run: run, Reason: j.Field})
 		p.note(TopicJudge, "begin analysis "+run.Name, j.Field)
 	}
@@ -119,21 +115,6 @@ func (p *pass) runName(suffix string) string {
 	return fmt.Sprintf("%s-%s-%s%s", p.Rollout.Name, p.is.CurrentPodHash, p.revision(), suffix)
 }
 
-// isTaken reports whether a run's name is that of another one, or of one that is over: its verdict was about another attempt.
-func (p *pass) isTaken(run *v1alpha1.AnalysisRun) bool {
-	if failure := p.runFailure(run.Name); failure != nil && failure.Taken {
-		return true
-	}
-	for _, have := range p.AnalysisRuns {
-		if have.Name != run.Name {
-			continue
-		}
-		return have.DeletionTimestamp != nil || ended(have.Status.Phase) || !equality.Semantic.DeepEqual(have.Spec, run.Spec) ||
-			have.Labels[v1alpha1.PodTemplateHashLabel] != run.Labels[v1alpha1.PodTemplateHashLabel]
-	}
-	return false
-}
-
 func (p *pass) runFailure(name string) *CreateFailure {
 	for i := range p.RunFailures {
 		if p.RunFailures[i].Name == name {
@@ -165,7 +146,7 @@ func (p *pass) judging() bool {
 		return false
 	}
 	for _, r := range p.runRecords() {
-		if *r.status != nil && !ended((*r.status).Status) && r.kind != v1alpha1.RolloutTypeBackground {
+		if *r.status != nil && !analysis.Ended((*r.status).Status) && r.kind != v1alpha1.RolloutTypeBackground {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -34,7 +35,7 @@ func (p *pass) passesInBackground(c spec.Canary) bool {
 		failure:   "Background analysis phase error/failed",
 	})
 	last := p.is.Canary.CurrentBackgroundAnalysisRunStatus
-	if last != nil && !failed(last.Status) && last.Status != v1alpha1.AnalysisPhaseInconclusive {
+	if last != nil && !analysis.Failed(last.Status) && last.Status != v1alpha1.AnalysisPhaseInconclusive {
 		return true
 	}
 	p.note(TopicWait, "the next step", missing)

@@ -45,6 +45,8 @@ type CreateFailure struct {
 	Name string
 	// Taken: an object that is not this Rollout's, or not of this template, has the name already.
 	Taken bool
+	// Leaving: that object is on its way out, or of an Experiment that ends. The name will be free.
+	Leaving bool
 	// Message is what the API server said.
 	Message string
 }
@@ -83,7 +85,8 @@ func (p Plan) Writes() bool {
 }
 
 // Change is one write to one object other than the Rollout: [CreateReplicaSet], [UpdateReplicaSet], [DeleteReplicaSet],
-// [UpdateService], [UpdatePod], [EvictPod], [ScaleWorkload], [CreateAnalysisRun], [TerminateAnalysisRun] or [DeleteAnalysisRun].
+// [CreateService], [UpdateService], [DeleteService], [UpdatePod], [EvictPod], [ScaleWorkload], [CreateAnalysisRun],
+// [TerminateAnalysisRun] or [DeleteAnalysisRun].
 // The Reason of each says in a few words what it follows from.
 type Change interface {
 	isChange()

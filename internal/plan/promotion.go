@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -95,5 +96,5 @@ func (p *pass) dropAnalyses(b spec.BlueGreen) {
 func (p *pass) awaitsVerdict() bool {
 	b, ok := p.spec.Strategy.(spec.BlueGreen)
 	last := p.is.BlueGreen.PostPromotionAnalysisRunStatus
-	return ok && b.PostPromotion != nil && (last == nil || !ended(last.Status))
+	return ok && b.PostPromotion != nil && (last == nil || !analysis.Ended(last.Status))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
 )
 
 // CreateAnalysisRun creates an AnalysisRun under a name that follows from the version. If the name is taken or the object is refused,
@@ -80,7 +81,7 @@ func (p *pass) remember(r runRecord, run *v1alpha1.AnalysisRun) {
 		return
 	}
 	tell := p.event
-	if failed(next.Status) {
+	if analysis.Failed(next.Status) {
 		tell = p.warn
 	}
 	tell(v1alpha1.EventAnalysisRunPrefix+string(next.Status), "%s Analysis Run '%s' Status New: '%s' Previous: '%s'", r.kind, next.Name, next.Status, previous)
@@ -95,18 +96,10 @@ func (p *pass) run(name string) *v1alpha1.AnalysisRun {
 	return nil
 }
 
-func failed(phase v1alpha1.AnalysisPhase) bool {
-	return phase == v1alpha1.AnalysisPhaseFailed || phase == v1alpha1.AnalysisPhaseError
-}
-
-func ended(phase v1alpha1.AnalysisPhase) bool {
-	return failed(phase) || phase == v1alpha1.AnalysisPhaseSuccessful || phase == v1alpha1.AnalysisPhaseInconclusive
-}
-
 // endRuns ends the AnalysisRuns that nothing waits for any more.
 func (p *pass) endRuns() {
 	for _, run := range p.AnalysisRuns {
-		if ended(run.Status.Phase) || run.Spec.Terminate || run.DeletionTimestamp != nil {
+		if analysis.Ended(run.Status.Phase) || run.Spec.Terminate || run.DeletionTimestamp != nil {
 			continue
 		}
 		reason := p.noUseFor(run)
@@ -153,7 +146,7 @@ func (p *pass) forgetRuns() {
 	for _, run := range p.AnalysisRuns {
 		hash := run.Labels[v1alpha1.PodTemplateHashLabel]
 		switch {
-		case !ended(run.Status.Phase) || run.DeletionTimestamp != nil || p.remembered(run):
+		case !analysis.Ended(run.Status.Phase) || run.DeletionTimestamp != nil || p.remembered(run):
 		case hash != p.is.CurrentPodHash && p.find(hash) == nil:
 			p.forgetRun(run, "its version is gone")
 		case run.Status.Phase == v1alpha1.AnalysisPhaseSuccessful:

@@ -128,12 +128,12 @@ func (w *World) observeAnalyses(o *plan.Observed, back int) {
 	o.Templates = a.templates
 	if n := len(a.past); n > 0 {
 		a.unseen = clamp(back, a.unseen, n)
-		o.AnalysisRuns = a.past[n-1-a.unseen]
+		o.AnalysisRuns = ofRollout(w, a.past[n-1-a.unseen])
 	}
 }
 
 func (w *World) sawAllRuns(o plan.Observed) bool {
-	return slices.Equal(o.AnalysisRuns, w.analyses.runs)
+	return slices.Equal(o.AnalysisRuns, ofRollout(w, w.analyses.runs))
 }
 
 // judge carries out a change of an AnalysisRun.
@@ -291,5 +291,5 @@ func runText(run *v1alpha1.AnalysisRun) string {
 	if run.Spec.Terminate {
 		text += " (terminated)"
 	}
-	return text
+	return text + argumentText(run)
 }

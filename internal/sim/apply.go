@@ -14,7 +14,7 @@ import (
 
 // View is how old what the controller sees is: how many versions each kind of object is behind.
 type View struct {
-	Rollout, ReplicaSets, Services, AnalysisRuns int
+	Rollout, ReplicaSets, Services, AnalysisRuns, Experiments int
 }
 
 // Observe is the world as the controller sees it. A view never goes back behind what was seen before, as no watch does, nor behind
@@ -35,7 +35,7 @@ func (w *World) observe(v View) (o plan.Observed, unseen int) {
 		back := clamp(v.ReplicaSets, w.past.unseenSets, n)
 		seen := w.past.sets[n-1-back]
 		w.past.unseenSets = back
-		o.ReplicaSets, unseen = seen.sets, w.Losses-seen.reported
+		o.ReplicaSets, unseen = ofRollout(w, seen.sets), w.Losses-seen.reported
 	}
 	o.Services = w.observeServices(v.Services)
 	w.observeWorkload(&o)
@@ -58,13 +58,15 @@ type Outcome struct {
 	CreateFailure *plan.CreateFailure
 	// RunFailure is why an AnalysisRun could not be created. The plan must be made anew with it.
 	RunFailure *plan.CreateFailure
+	// ServiceFailure is why a Service could not be created. The plan must be made anew with it.
+	ServiceFailure *plan.CreateFailure
 	// Idle tells of a write that would have changed nothing, which a plan must not ask for.
 	Idle string
 }
 
 // Whole reports whether all of the plan was done.
 func (o Outcome) Whole() bool {
-	return !o.Conflict && !o.Crashed && o.CreateFailure == nil && o.RunFailure == nil
+	return !o.Conflict && !o.Crashed && o.CreateFailure == nil && o.RunFailure == nil && o.ServiceFailure == nil
 }
 
 // Apply carries out a plan in its order, each write guarded by the version that it was decided on. After stopAfter writes the
@@ -112,6 +114,10 @@ func (a *application) changes(changes []plan.Change) {
 			a.update(c.From, c.To)
 		case plan.DeleteReplicaSet:
 			a.delete(c.ReplicaSet)
+		case plan.CreateService:
+			a.createService(c.Service)
+		case plan.DeleteService:
+			a.deleteService(c.Service)
 		case plan.UpdateService:
 			a.updateService(c.From, c.To)
 		case plan.UpdatePod:

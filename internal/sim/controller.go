@@ -104,10 +104,11 @@ func (c *Controller) view() View {
 
 // isNewest reports whether a view shows the world as it is.
 func (w *World) isNewest(o plan.Observed) bool {
-	if o.Rollout != w.rollout || len(o.ReplicaSets) != len(w.sets) || !w.sawAllRuns(o) || !w.sawAllServices(o) {
+	sets := ofRollout(w, w.sets)
+	if o.Rollout != w.rollout || len(o.ReplicaSets) != len(sets) || !w.sawAllRuns(o) || !w.sawAllServices(o) {
 		return false
 	}
-	for i, s := range w.sets {
+	for i, s := range sets {
 		if o.ReplicaSets[i] != s.ReplicaSet {
 			return false
 		}

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,18 @@ func (s *Script) begin() {
 		CrashAfter: s.nextCrash,
 		View:       s.nextView,
 	}
+	s.World.ControlExperiments(&ExperimentController{
+		OnPass: func(p ExperimentPass) {
+			s.passes++
+			s.writes += p.Writes
+			if p.Crashed {
+				s.crashAtWrite = -1
+			}
+			s.teller.experimentPass(s.World, p)
+		},
+		CrashAfter: s.nextCrash,
+		View:       s.nextView,
+	})
 }
 
 // Hush leaves out telling what happens, which takes longer than what happens.
@@ -100,8 +113,8 @@ func (s *Script) Run(line string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("unknown verb %q", verb)
 	}
-	if s.World.Rollout() == nil && verb != "rollout" && verb != "events" {
-		return "", errors.New("begin with a rollout")
+	if s.World.Empty() && verb != "rollout" && verb != "experiment" && verb != "events" {
+		return "", errors.New("begin with a rollout, or an experiment")
 	}
 	answer, err := do(s, rest)
 	if err != nil {
@@ -120,7 +133,15 @@ var verbs map[string]func(s *Script, args []string) (answer string, err error)
 
 func init() {
 	verbs = map[string]func(*Script, []string) (string, error){
-		"rollout":  (*Script).create,
+		"rollout": (*Script).create,
+
+		"experiment": (*Script).experiment,
+		"beside":     (*Script).beside,
+		"edit":       (*Script).edit,
+		"again":      (*Script).again,
+		"run":        (*Script).run,
+		"taken":      (*Script).takeName,
+
 		"set":      (*Script).set,
 		"advance":  (*Script).advance,
 		"settle":   (*Script).settle,
@@ -281,6 +302,10 @@ func (s *Script) remove(args []string) (string, error) {
 		s.World.DeleteService(last(args))
 	case "template":
 		s.World.DeleteTemplate(last(args))
+	case "experiment":
+		s.World.DeleteExperiment(last(args))
+	case "run":
+		s.World.putRuns(slices.DeleteFunc(slices.Clone(s.World.analyses.runs), func(run *v1alpha1.AnalysisRun) bool { return run.Name == last(args) }))
 	case "analysis":
 		s.World.DeleteRuns(runKinds[last(args)])
 	default:
@@ -342,6 +367,8 @@ func (s *Script) staleView(args []string) (string, error) {
 		s.stale.Services = n
 	case "analyses":
 		s.stale.AnalysisRuns = n
+	case "experiments":
+		s.stale.Experiments = n
 	default:
 		s.stale.ReplicaSets = n
 	}

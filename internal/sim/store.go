@@ -159,6 +159,7 @@ func (w *World) notify() {
 	if w.controller != nil {
 		w.controller.wakeUp()
 	}
+	w.experiments.controller.wakeUp()
 }
 
 // setDefaults fills in what the API server fills in.

@@ -21,6 +21,9 @@ type teller struct {
 	events   bool
 	hushed   bool
 
+	experimentWait, experimentState         string
+	toldExperimentWait, toldExperimentState string
+
 	at                     time.Duration
 	wait, pods, state      string
 	toldWait, toldPods     string
@@ -55,26 +58,31 @@ func (t *teller) pass(w *World, p Pass) {
 		t.lines = append(t.lines, refusal)
 		t.toldRefusal = text
 	}
-	switch {
-	case p.Crashed:
-		t.tell(w, "crash", fmt.Sprintf("the controller stops after %d writes", p.Writes), "")
-	case p.Conflict:
-		t.tell(w, "conflict", fmt.Sprintf("another look, after %d writes", p.Writes), "")
+	t.outcome(w, p.Outcome, p.Plan.Events)
+	if ro := w.Rollout(); ro != nil {
+		t.state = t.stateOf(w, ro)
 	}
-	if p.Idle != "" {
-		t.tell(w, "FAULT", p.Idle, "")
+}
+
+// outcome tells what came of a plan.
+func (t *teller) outcome(w *World, o Outcome, events []plan.Event) {
+	switch {
+	case o.Crashed:
+		t.tell(w, "crash", fmt.Sprintf("the controller stops after %d writes", o.Writes), "")
+	case o.Conflict:
+		t.tell(w, "conflict", fmt.Sprintf("another look, after %d writes", o.Writes), "")
+	}
+	if o.Idle != "" {
+		t.tell(w, "FAULT", o.Idle, "")
 	}
 	if t.events {
-		for _, e := range p.Plan.Events {
+		for _, e := range events {
 			topic := "event"
 			if e.Warning {
 				topic = "warning"
 			}
 			t.tell(w, topic, e.Reason, e.Message)
 		}
-	}
-	if ro := w.Rollout(); ro != nil {
-		t.state = t.stateOf(w, ro)
 	}
 }
 
@@ -99,13 +107,19 @@ func (t *teller) catchUp(w *World) {
 
 // close ends an instant.
 func (t *teller) close() {
-	for _, l := range []struct{ now, told *string }{{&t.pods, &t.toldPods}, {&t.wait, &t.toldWait}, {&t.state, &t.toldState}} {
-		if body := afterTime(*l.now); *l.now != "" && body != afterTime(*l.told) {
+	for _, l := range []struct{ now, told *string }{
+		{&t.pods, &t.toldPods},
+		{&t.wait, &t.toldWait},
+		{&t.state, &t.toldState},
+		{&t.experimentWait, &t.toldExperimentWait},
+		{&t.experimentState, &t.toldExperimentState},
+	} {
+		if *l.now != "" && withoutTimes(*l.now) != withoutTimes(*l.told) {
 			t.lines = append(t.lines, *l.now)
 			*l.told = *l.now
 		}
 	}
-	t.wait = ""
+	t.wait, t.experimentWait = "", ""
 }
 
 // flush returns the lines since the last flush.
@@ -242,13 +256,29 @@ func (w *World) NameFor(image string) string {
 
 // status is the whole status, for a closer look.
 func (t *teller) status(w *World) string {
-	ro := w.Rollout()
-	s := ro.Status
 	var b strings.Builder
 	row := func(key, format string, args ...any) {
 		text := fmt.Sprintf("%-16s", t.readable(key)) + t.readable(fmt.Sprintf(format, args...))
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
+	if ro := w.Rollout(); ro != nil {
+		t.rolloutStatus(ro, row)
+	}
+	t.experimentStatus(w, row)
+	for _, set := range w.sets {
+		row(set.Name, "%s", setText(set))
+	}
+	for _, run := range w.analyses.runs {
+		row("analysis", "%s %s", run.Name, runText(run))
+	}
+	for _, service := range w.services {
+		row(service.Name, "%s", serviceText(service))
+	}
+	return b.String()
+}
+
+func (t *teller) rolloutStatus(ro *v1alpha1.Rollout, row func(key, format string, args ...any)) {
+	s := ro.Status
 	row("phase", "%s %s", s.Phase, s.Message)
 	row("versions", "current %s, stable %s", s.CurrentPodHash, s.StableRS)
 	row("pods", "%d in all, %d updated, %d ready, %d available", s.Replicas, s.UpdatedReplicas, s.ReadyReplicas, s.AvailableReplicas)
@@ -270,16 +300,6 @@ func (t *teller) status(w *World) string {
 	if d := s.Duration; d != nil {
 		row("duration", "%s", durationText(d))
 	}
-	for _, set := range w.sets {
-		row(set.Name, "%s", setText(set))
-	}
-	for _, run := range w.analyses.runs {
-		row("analysis", "%s %s", run.Name, runText(run))
-	}
-	for _, service := range w.services {
-		row(service.Name, "%s", serviceText(service))
-	}
-	return b.String()
 }
 
 func durationText(d *v1alpha1.RolloutDuration) string {

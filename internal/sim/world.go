@@ -24,6 +24,8 @@ type World struct {
 	services []*corev1.Service
 	analyses analyses
 
+	experiments experiments
+
 	// deployment is what the Rollout may refer to, minAvailable what evictions must leave.
 	deployment   *appsv1.Deployment
 	minAvailable int
@@ -128,7 +130,8 @@ func (w *World) Due() time.Time {
 	if w.controller != nil {
 		due = earliest(due, w.controller.dueAt())
 	}
-	return due
+	experiment, _ := w.experiments.controller.dueAt()
+	return earliest(due, experiment)
 }
 
 // Calm reports whether the cluster has done all it was asked to: what happens next is only what the controller decides.
@@ -162,7 +165,9 @@ func (w *World) perform() {
 			return
 		}
 	}
-	w.controller.pass()
+	if !w.experiments.controller.pass() {
+		w.controller.pass()
+	}
 }
 
 // time is the present as an object holds it, in whole seconds.

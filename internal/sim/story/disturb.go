@@ -1,4 +1,4 @@
-package plan_test
+package story
 
 import (
 	"flag"
@@ -13,27 +13,19 @@ import (
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
-// TestCrashAnywhere plays every transcript again and again, with the controller stopping after the first write, the second, and
-// so on. Wherever it stopped, everything ends as it would have.
-func TestCrashAnywhere(t *testing.T) {
+// CrashAnywhere plays every transcript again and again, with the controller stopping after the first write, the second, and so on.
+// Wherever it stopped, everything ends as it would have.
+func CrashAnywhere(t *testing.T) {
+	t.Helper()
 	disturb(t, 1, (*sim.Script).Writes, (*sim.Script).CrashAtWrite)
 }
 
 var staleEvery = flag.Int("stale-every", 5, "let one in so many passes of every story see old objects, each in a run of its own")
 
-// TestStaleAnywhere does the same with a pass that sees objects of one kind, or of all, as they were some changes ago.
-func TestStaleAnywhere(t *testing.T) {
-	for name, view := range map[string]sim.View{
-		"the Rollout before the last change":      {Rollout: 1},
-		"the Rollout before three changes":        {Rollout: 3},
-		"the ReplicaSets before the last change":  {ReplicaSets: 1},
-		"the ReplicaSets before three changes":    {ReplicaSets: 3},
-		"the Services before the last change":     {Services: 1},
-		"the Services before three changes":       {Services: 3},
-		"the AnalysisRuns before the last change": {AnalysisRuns: 1},
-		"the AnalysisRuns before three changes":   {AnalysisRuns: 3},
-		"everything as it was a few changes back": {Rollout: 2, ReplicaSets: 4, Services: 3},
-	} {
+// StaleAnywhere does the same with a pass that sees objects of one kind, or of all, as they were some changes ago.
+func StaleAnywhere(t *testing.T, views map[string]sim.View) {
+	t.Helper()
+	for name, view := range views {
 		t.Run(name, func(t *testing.T) {
 			disturb(t, *staleEvery, (*sim.Script).Passes, func(s *sim.Script, n int) { s.StaleAtPass(n, view) })
 		})
@@ -69,7 +61,7 @@ func tell(t *testing.T, script *sim.Script, lines []string) string {
 		if _, err := script.Run(line); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		if script.World.Rollout() == nil {
+		if script.World.Empty() {
 			continue
 		}
 		status, err := script.Run("status")
@@ -125,7 +117,7 @@ func stories(t *testing.T) []story {
 				output = false
 			case output, strings.HasPrefix(line, "#"), strings.HasPrefix(line, "events"), line == "status",
 				strings.HasPrefix(line, "crash"), strings.HasPrefix(line, "stale"):
-			case strings.HasPrefix(line, "rollout "):
+			case strings.HasPrefix(line, "rollout "), strings.HasPrefix(line, "experiment "):
 				all = append(all, story{name: filepath.Base(path), lines: []string{line}})
 			default:
 				last := &all[len(all)-1]

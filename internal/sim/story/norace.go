@@ -1,6 +1,6 @@
 //go:build !race
 
-package plan_test
+package story
 
 // fewer is how many moments there are for each one that is tried.
 const fewer = 1

@@ -1,4 +1,4 @@
-package plan_test
+package story
 
 import (
 	"strings"
@@ -9,9 +9,10 @@ import (
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
-// TestTranscripts plays the stories in testdata, each in a world of its own. Run with -rewrite to write down what happens now,
+// Transcripts plays the stories in testdata, each in a world of its own. Run with -rewrite to write down what happens now,
 // and read the difference.
-func TestTranscripts(t *testing.T) {
+func Transcripts(t *testing.T) {
+	t.Helper()
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		script := sim.NewScript()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

@@ -1,0 +1,77 @@
+package experiment
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// retire takes the pods of all templates away, and the Services that have none any more.
+func (p *pass) retire() { p.retireSets("the Experiment has ended", func(string) bool { return true }) }
+
+// retireLeftovers does the same for templates that the spec does not have any more.
+func (p *pass) retireLeftovers() {
+	p.retireSets("the spec does not have the template any more", func(name string) bool {
+		for _, t := range p.templates {
+			if t.Name == name {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (p *pass) retireSets(reason string, these func(template string) bool) {
+	sets := map[string]*appsv1.ReplicaSet{}
+	for _, s := range p.Services { // those whose ReplicaSet somebody deleted
+		if name := s.Annotations[v1alpha1.ExperimentTemplateNameAnnotation]; these(name) {
+			sets[name] = nil
+		}
+	}
+	for _, set := range p.ReplicaSets {
+		name := set.Annotations[v1alpha1.ExperimentTemplateNameAnnotation]
+		if set.DeletionTimestamp != nil || !these(name) {
+			continue
+		}
+		sets[name] = set
+		p.retireSet(set, reason)
+	}
+	p.dropServices(sets)
+}
+
+// retireSet takes a ReplicaSet's pods away once the delay has passed since it was first found to be of no use. A delay of zero
+// overrules a deadline that was given before.
+func (p *pass) retireSet(set *appsv1.ReplicaSet, reason string) {
+	if desired(set) == 0 {
+		return
+	}
+	to := set.DeepCopy()
+	deadline := spec.ScaleDownDeadline(set)
+	switch {
+	case p.spec.ScaleDownDelay == 0:
+		deadline = p.Now
+	case deadline.IsZero():
+		deadline = p.nowOrLater().Add(p.spec.ScaleDownDelay)
+		to.Annotations = maps.Clone(to.Annotations)
+		if to.Annotations == nil {
+			to.Annotations = map[string]string{}
+		}
+		to.Annotations[v1alpha1.ScaleDownDeadlineAnnotation] = deadline.UTC().Format(time.RFC3339)
+		p.plan.Grow = append(p.plan.Grow, plan.UpdateReplicaSet{From: set, To: to, Reason: reason})
+	}
+	if p.Now.Before(deadline) {
+		p.wake(deadline)
+		p.note(plan.TopicWait, fmt.Sprintf("%s keeps its pods until %s", set.Name, deadline.UTC().Format(time.RFC3339)), reason)
+		return
+	}
+	to.Spec.Replicas = new(int32)
+	delete(to.Annotations, v1alpha1.ScaleDownDeadlineAnnotation)
+	p.plan.Shrink = append(p.plan.Shrink, plan.UpdateReplicaSet{From: set, To: to, Reason: reason})
+	p.tellScale(set.Name, desired(set), 0, reason)
+}

@@ -1,0 +1,315 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/experiment"
+	"github.com/sluice-delivery/sluice/internal/plan"
+)
+
+// experiments are the Experiments of a world, and the loop around the engine that decides about them.
+type experiments struct {
+	all []*v1alpha1.Experiment // in the order of their creation; replaced as a whole, never changed
+	// past are the versions of all, the newest last, and unseen how many there are since the controllers' own last write.
+	past   [][]*v1alpha1.Experiment
+	unseen int
+
+	controller *ExperimentController
+}
+
+// ExperimentController is the loop around experiment.Next. It looks when something it watches has changed and when its last plan asked
+// to be woken, and never otherwise.
+type ExperimentController struct {
+	// View is how old the next observation is, CrashAfter after how many writes the next pass crashes, and OnPass is told of each.
+	View       func() View
+	CrashAfter func() int
+	OnPass     func(ExperimentPass)
+
+	world *World
+	// due and wake are when each Experiment is looked at next.
+	due, wake map[string]time.Time
+}
+
+// ExperimentPass is one round of the controller.
+type ExperimentPass struct {
+	Observed experiment.Observed
+	Plan     experiment.Plan
+	Outcome
+}
+
+// ControlExperiments puts a controller in charge of the world's Experiments.
+func (w *World) ControlExperiments(c *ExperimentController) {
+	c.world, c.due, c.wake = w, map[string]time.Time{}, map[string]time.Time{}
+	w.experiments.controller = c
+	c.wakeUp()
+}
+
+func (c *ExperimentController) wakeUp() {
+	if c == nil {
+		return
+	}
+	for _, ex := range c.world.experiments.all {
+		c.due[ex.Name] = earliest(c.due[ex.Name], c.world.now.Add(c.world.Lag()))
+	}
+}
+
+// dueAt is when an Experiment is to be looked at, and which.
+func (c *ExperimentController) dueAt() (at time.Time, name string) {
+	if c == nil {
+		return time.Time{}, ""
+	}
+	for _, ex := range c.world.experiments.all {
+		next := earliest(c.due[ex.Name], c.wake[ex.Name])
+		if !next.IsZero() && (at.IsZero() || next.Before(at)) {
+			at, name = next, ex.Name
+		}
+	}
+	return at, name
+}
+
+// pass looks at the Experiment that is due, if one is by now, and reports whether one was.
+func (c *ExperimentController) pass() bool {
+	at, name := c.dueAt()
+	if name == "" || at.After(c.world.now) {
+		return false
+	}
+	c.due[name], c.wake[name] = time.Time{}, time.Time{}
+	view := c.View()
+	observed, ok := c.world.observeExperiment(name, view)
+	if !ok {
+		return true
+	}
+	pass := ExperimentPass{Observed: observed}
+	crashAfter := c.CrashAfter()
+	for {
+		pass.Plan = experiment.Next(pass.Observed)
+		pass.Outcome = c.world.applyExperiment(pass.Plan, crashAfter)
+		failure, failed := pass.failure()
+		if !failed {
+			break
+		}
+		pass.Observed.CreateFailures = append(pass.Observed.CreateFailures, failure)
+	}
+	c.wake[name] = pass.Plan.Wake
+	if pass.Conflict || pass.Crashed {
+		pass.Plan.Events = nil
+		c.wake[name] = time.Time{}
+	}
+	if pass.Conflict || pass.Crashed || view != (View{}) {
+		c.due[name] = c.world.now.Add(c.world.Lag())
+	}
+	c.OnPass(pass)
+	return true
+}
+
+func (p ExperimentPass) failure() (experiment.CreateFailure, bool) {
+	for kind, failure := range map[experiment.Kind]*plan.CreateFailure{ // there is one at most
+		experiment.ReplicaSet: p.CreateFailure, experiment.Service: p.ServiceFailure, experiment.AnalysisRun: p.RunFailure,
+	} {
+		if failure != nil {
+			return experiment.CreateFailure{Kind: kind, CreateFailure: *failure}, true
+		}
+	}
+	return experiment.CreateFailure{}, false
+}
+
+// Empty reports whether there is nothing in the world that a controller looks after.
+func (w *World) Empty() bool { return w.rollout == nil && len(w.experiments.all) == 0 }
+
+// CreateExperiment adds an Experiment to the world.
+func (w *World) CreateExperiment(ex *v1alpha1.Experiment) {
+	ex = ex.DeepCopy()
+	w.uid++
+	ex.UID = types.UID(name("uid", w.uid))
+	ex.CreationTimestamp = w.time()
+	w.putExperiment(ex)
+}
+
+// EditExperiment changes an Experiment, its status included: there is no subresource.
+func (w *World) EditExperiment(name string, change func(*v1alpha1.Experiment)) {
+	if ex := w.Experiment(name).DeepCopy(); ex != nil {
+		change(ex)
+		w.putExperiment(ex)
+	}
+}
+
+// Experiment is an Experiment as it is now, not to be modified; nil if there is none of that name.
+func (w *World) Experiment(name string) *v1alpha1.Experiment {
+	return experimentNamed(w.experiments.all, name)
+}
+
+func experimentNamed(all []*v1alpha1.Experiment, name string) *v1alpha1.Experiment {
+	for _, ex := range all {
+		if ex.Name == name {
+			return ex
+		}
+	}
+	return nil
+}
+
+// DeleteExperiment removes an Experiment, and what it owns with it.
+func (w *World) DeleteExperiment(name string) {
+	gone := w.Experiment(name)
+	owned := func(obj metav1.Object) bool { return metav1.IsControlledBy(obj, gone) }
+	w.putExperiments(slices.DeleteFunc(slices.Clone(w.experiments.all), func(ex *v1alpha1.Experiment) bool { return ex == gone }))
+	w.sets = slices.DeleteFunc(slices.Clone(w.sets), func(s *set) bool { return owned(s) })
+	w.snapshotSets()
+	w.putServices(slices.DeleteFunc(slices.Clone(w.services), func(s *corev1.Service) bool { return owned(s) }))
+	w.putRuns(slices.DeleteFunc(slices.Clone(w.analyses.runs), func(run *v1alpha1.AnalysisRun) bool { return owned(run) }))
+}
+
+// putExperiment stores a new Experiment, or the next version of one.
+func (w *World) putExperiment(ex *v1alpha1.Experiment) {
+	ex.ResourceVersion = w.nextVersion()
+	all := slices.Clone(w.experiments.all)
+	if i := slices.IndexFunc(all, func(have *v1alpha1.Experiment) bool { return have.Name == ex.Name }); i >= 0 {
+		all[i] = ex
+	} else {
+		all = append(all, ex)
+	}
+	w.putExperiments(all)
+}
+
+func (w *World) putExperiments(all []*v1alpha1.Experiment) {
+	e := &w.experiments
+	e.all = all
+	e.past = append(e.past, all)
+	e.unseen++
+	if n := len(e.past); n > 2*remembered {
+		e.past = slices.Clone(e.past[n-remembered:])
+	}
+	w.notify()
+}
+
+// seeExperiments are the Experiments as a watch has shown them, so many versions back.
+func (w *World) seeExperiments(back int) []*v1alpha1.Experiment {
+	e := &w.experiments
+	n := len(e.past)
+	if n == 0 {
+		return nil
+	}
+	e.unseen = clamp(back, e.unseen, n)
+	return e.past[n-1-e.unseen]
+}
+
+// observeExperiment is what the controller sees of an Experiment, if it sees it.
+func (w *World) observeExperiment(name string, v View) (experiment.Observed, bool) {
+	ex := experimentNamed(w.seeExperiments(v.Experiments), name)
+	if ex == nil {
+		return experiment.Observed{}, false
+	}
+	everything := w.Observe(v)
+	o := experiment.Observed{Now: w.now, Experiment: ex, Templates: everything.Templates}
+	for _, rs := range w.seenSets() {
+		if metav1.IsControlledBy(rs, ex) {
+			o.ReplicaSets = append(o.ReplicaSets, rs)
+		}
+	}
+	o.Services = everything.Services
+	for _, run := range w.seenRuns() {
+		if metav1.IsControlledBy(run, ex) {
+			o.AnalysisRuns = append(o.AnalysisRuns, run)
+		}
+	}
+	return o, true
+}
+
+// seenSets and seenRuns are what the newest view of the world has shown.
+func (w *World) seenSets() []*appsv1.ReplicaSet {
+	if n := len(w.past.sets); n > 0 {
+		return w.past.sets[n-1-min(w.past.unseenSets, n-1)].sets
+	}
+	return nil
+}
+
+func (w *World) seenRuns() []*v1alpha1.AnalysisRun {
+	if n := len(w.analyses.past); n > 0 {
+		return w.analyses.past[n-1-min(w.analyses.unseen, n-1)]
+	}
+	return nil
+}
+
+// ofRollout leaves out what is an Experiment's, and so none of the Rollout's.
+func ofRollout[T metav1.Object](w *World, objects []T) []T {
+	if len(w.experiments.all) == 0 {
+		return objects
+	}
+	return slices.DeleteFunc(slices.Clone(objects), func(obj T) bool { return ofExperiment(obj) })
+}
+
+func ofExperiment(obj metav1.Object) bool {
+	owner := metav1.GetControllerOfNoCopy(obj)
+	return owner != nil && owner.Kind == v1alpha1.KindExperiment
+}
+
+// applyExperiment carries out a plan, as [World.Apply] does.
+func (w *World) applyExperiment(p experiment.Plan, stopAfter int) Outcome {
+	a := application{World: w, left: stopAfter}
+	for _, changes := range p.Changes() {
+		a.changes(changes)
+	}
+	if p.Record != nil && a.may() {
+		a.recordExperiment(*p.Record)
+	}
+	return a.Outcome
+}
+
+func (a *application) recordExperiment(r experiment.Record) {
+	have := a.Experiment(r.From.Name)
+	if have == nil || have.ResourceVersion != r.From.ResourceVersion {
+		a.Writes--
+		a.Conflict = true
+		return
+	}
+	if equality.Semantic.DeepEqual(r.From.Status, r.To.Status) {
+		a.Idle = "record of " + r.From.Name + " that changes nothing"
+	}
+	next := *have
+	next.Status = *r.To.Status.DeepCopy()
+	a.putExperiment(&next)
+	a.experiments.unseen = 0
+}
+
+func (a *application) createService(s *corev1.Service) {
+	if !a.may() {
+		return
+	}
+	have := a.Service(s.Name)
+	switch {
+	case have != nil && metav1.GetControllerOf(have) != nil && maps.Equal(have.Annotations, s.Annotations): // made by a pass with an older view
+		a.Writes--
+		a.Conflict = true
+	case have != nil:
+		a.Writes--
+		a.ServiceFailure = &plan.CreateFailure{Name: s.Name, Taken: true, Leaving: ofExperiment(have)}
+	default:
+		s = s.DeepCopy()
+		a.uid++
+		s.UID, s.ResourceVersion = types.UID(name("uid", a.uid)), a.nextVersion()
+		a.putServices(append(slices.Clone(a.services), s))
+		a.past.unseenServices = 0
+	}
+}
+
+func (a *application) deleteService(s *corev1.Service) {
+	if !a.may() {
+		return
+	}
+	have := a.Service(s.Name)
+	if have != nil && have.ResourceVersion != s.ResourceVersion {
+		a.Writes--
+		a.Conflict = true
+		return
+	}
+	a.DeleteService(s.Name)
+	a.past.unseenServices = 0
+}

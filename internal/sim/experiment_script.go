@@ -1,0 +1,256 @@
+package sim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
+)
+
+// experiment is the verb "experiment demo templates='baseline v1; canary v2' duration=10m": a world of its own with an Experiment in
+// it. The verb "beside" adds another one.
+func (s *Script) experiment(args []string) (string, error) {
+	s.begin()
+	return s.beside(args)
+}
+
+func (s *Script) beside(args []string) (string, error) {
+	if len(args) == 0 {
+		return "", errors.New("an experiment needs a name")
+	}
+	ex := &v1alpha1.Experiment{ObjectMeta: metav1.ObjectMeta{Name: args[0], Namespace: "default"}}
+	for _, arg := range args[1:] {
+		key, value, _ := strings.Cut(arg, "=")
+		switch key {
+		case "template": // an AnalysisTemplate, and its arguments
+			words := strings.Fields(value)
+			s.World.CreateTemplate(words[0])
+			template := s.World.analyses.templates[v1alpha1.AnalysisTemplateRef{TemplateName: words[0]}]
+			for _, argument := range words[1:] {
+				template.Args = append(template.Args, v1alpha1.Argument{Name: argument})
+			}
+		case "services":
+			s.createServices(value)
+		default:
+			if err := setExperimentField(ex, key, value); err != nil {
+				return "", err
+			}
+		}
+	}
+	s.World.CreateExperiment(ex)
+	return "", nil
+}
+
+// edit is the verb "edit demo terminate=true".
+func (s *Script) edit(args []string) (string, error) {
+	if len(args) < 2 || s.World.Experiment(args[0]) == nil {
+		return "", errors.New("edit which experiment, and what?")
+	}
+	var err error
+	s.World.EditExperiment(args[0], func(ex *v1alpha1.Experiment) {
+		for _, arg := range args[1:] {
+			key, value, _ := strings.Cut(arg, "=")
+			err = cmp.Or(err, setExperimentField(ex, key, value))
+		}
+	})
+	return "", err
+}
+
+// again is the verb "again demo": the command retry for an experiment.
+func (s *Script) again(args []string) (string, error) {
+	s.World.EditExperiment(last(args), func(ex *v1alpha1.Experiment) { ex.Status = v1alpha1.ExperimentStatus{} })
+	return "", nil
+}
+
+// run is the verb "run demo-smoke Failed 'too many errors'": how the AnalysisRun of that name goes.
+func (s *Script) run(args []string) (string, error) {
+	if len(args) < 2 || s.World.findRun(args[0]) == nil {
+		return "", fmt.Errorf("which AnalysisRun, and how? there are %s", s.World.runNames())
+	}
+	next := *s.World.findRun(args[0])
+	next.Status.Phase, next.Status.Message = v1alpha1.AnalysisPhase(args[1]), strings.Join(args[2:], " ")
+	s.World.putRun(&next)
+	return "", nil
+}
+
+// takeName is the verb "taken demo-canary": a ReplicaSet of that name is somebody else's.
+func (s *Script) takeName(args []string) (string, error) {
+	s.World.Take(last(args))
+	return "", nil
+}
+
+func (w *World) runNames() []string {
+	var names []string
+	for _, run := range w.analyses.runs {
+		names = append(names, run.Name)
+	}
+	return names
+}
+
+func setExperimentField(ex *v1alpha1.Experiment, key, value string) error {
+	s := &ex.Spec
+	n, _ := strconv.ParseInt(value, 10, 32)
+	switch key {
+	case "templates":
+		return setTemplates(s, value)
+	case "analyses":
+		s.Analyses = parseAnalyses(value)
+	case "duration":
+		s.Duration = v1alpha1.DurationString(value)
+	case "terminate":
+		s.Terminate = value != "false"
+	case "progressDeadlineSeconds":
+		s.ProgressDeadlineSeconds = new(int32(n))
+	case "scaleDownDelay":
+		s.ScaleDownDelaySeconds = new(int32(n))
+	case "dryRun":
+		s.DryRun = []v1alpha1.DryRun{{MetricName: value}}
+	default:
+		return fmt.Errorf("unknown field %q", key)
+	}
+	return nil
+}
+
+// setTemplates reads "baseline v1; canary v2 x3 service service=name".
+func setTemplates(s *v1alpha1.ExperimentSpec, text string) error {
+	s.Templates = nil
+	for part := range strings.SplitSeq(text, ";") {
+		words := strings.Fields(part)
+		if len(words) < 2 {
+			return fmt.Errorf("template %q: write its name and its image", part)
+		}
+		t := experimentTemplate(words[0], words[1])
+		for _, word := range words[2:] {
+			n, err := strconv.ParseInt(strings.TrimPrefix(word, "x"), 10, 32)
+			switch {
+			case err == nil:
+				t.Replicas = new(int32(n))
+			case strings.HasPrefix(word, "service"):
+				t.Service = &v1alpha1.TemplateService{Name: strings.TrimPrefix(strings.TrimPrefix(word, "service"), "=")}
+			case word == "portless":
+				t.Template.Spec.Containers[0].Ports = nil
+			default:
+				return fmt.Errorf("unknown word %q of a template", word)
+			}
+		}
+		s.Templates = append(s.Templates, t)
+	}
+	return nil
+}
+
+func experimentTemplate(name, image string) v1alpha1.TemplateSpec {
+	like := NewRollout("web", image, 1)
+	t := v1alpha1.TemplateSpec{Name: name, Selector: like.Spec.Selector, Template: like.Spec.Template}
+	t.Template.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 8080}}
+	return t
+}
+
+// parseAnalyses reads "smoke required hash={{templates.canary.podTemplateHash}}; watch".
+func parseAnalyses(text string) []v1alpha1.ExperimentAnalysisTemplateRef {
+	var all []v1alpha1.ExperimentAnalysisTemplateRef
+	for part := range strings.SplitSeq(text, ";") {
+		words := strings.Fields(part)
+		a := v1alpha1.ExperimentAnalysisTemplateRef{Name: first(words), TemplateName: first(words)}
+		for _, word := range words[1:] {
+			if name, value, ok := strings.Cut(word, "="); ok {
+				a.Args = append(a.Args, v1alpha1.Argument{Name: name, Value: &value})
+				continue
+			}
+			a.RequiredForCompletion = word == "required"
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// experimentPass tells what a pass over an Experiment decided.
+func (t *teller) experimentPass(w *World, p ExperimentPass) {
+	for _, s := range w.sets {
+		if name := s.Annotations[v1alpha1.ExperimentTemplateNameAnnotation]; name != "" {
+			t.call(s.Labels[v1alpha1.PodTemplateHashLabel], "hash-of-"+name)
+		}
+	}
+	if t.hushed {
+		return
+	}
+	t.catchUp(w)
+	t.experimentWait = ""
+	refusal := ""
+	for _, n := range p.Plan.Notes {
+		line := t.line(w, string(n.Topic), n.Text, n.Reason)
+		switch n.Topic {
+		case plan.TopicWait:
+			t.experimentWait += line
+		case plan.TopicRefuse:
+			refusal += line
+		default:
+			t.lines = append(t.lines, line)
+		}
+	}
+	if text := withoutTimes(refusal); text != t.toldRefusal {
+		t.lines = append(t.lines, refusal)
+		t.toldRefusal = text
+	}
+	if t.experimentWait == "" {
+		t.toldExperimentWait = ""
+	}
+	t.outcome(w, p.Outcome, p.Plan.Events)
+	if ex := w.Experiment(p.Observed.Experiment.Name); ex != nil {
+		text := fmt.Sprintf("%s is %s", ex.Name, cmp.Or(string(ex.Status.Phase), "new"))
+		if ex.Status.Message != "" {
+			text += ": " + ex.Status.Message
+		}
+		t.experimentState = t.line(w, "status", text, "")
+	}
+}
+
+// experimentStatus is the whole status of all Experiments, for a closer look.
+func (t *teller) experimentStatus(w *World, row func(key, format string, args ...any)) {
+	for _, ex := range w.experiments.all {
+		s := ex.Status
+		row(ex.Name, "%s %s", cmp.Or(string(s.Phase), "new"), s.Message)
+		if s.AvailableAt != nil {
+			row("available", "since %s", instant3339(*s.AvailableAt))
+		}
+		for _, c := range s.Conditions {
+			row(string(c.Type), "%s %s at %s: %s", c.Status, c.Reason, instant3339(c.LastUpdateTime), c.Message)
+		}
+		for _, template := range s.TemplateStatuses {
+			text := fmt.Sprintf("%s, %d of %d pods available", template.Status, template.AvailableReplicas, template.Replicas)
+			for _, more := range []string{template.ServiceName, template.Message} {
+				if more != "" {
+					text += ", " + more
+				}
+			}
+			row("  "+template.Name, "%s", text)
+		}
+		for _, run := range s.AnalysisRuns {
+			row("  "+run.Name, "%s %s %s", run.AnalysisRun, run.Phase, run.Message)
+		}
+	}
+}
+
+func instant3339(t metav1.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
+
+// argumentText is the arguments of an AnalysisRun, where it has any.
+func argumentText(run *v1alpha1.AnalysisRun) string {
+	var parts []string
+	for _, arg := range run.Spec.Args {
+		if arg.Value != nil {
+			parts = append(parts, arg.Name+"="+*arg.Value)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	slices.Sort(parts)
+	return " with " + strings.Join(parts, ", ")
+}
