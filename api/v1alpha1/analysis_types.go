@@ -126,15 +126,32 @@ type Argument struct {
 
 // ValueFrom is where to read the value of an argument. Exactly one of its fields is set.
 //
-// +kubebuilder:validation:XValidation:rule=`has(self.secretKeyRef) != has(self.fieldRef)`,message=`set exactly one of secretKeyRef and fieldRef`
+// +kubebuilder:validation:XValidation:rule=`[has(self.secretKeyRef), has(self.configMapKeyRef), has(self.fieldRef)].filter(x, x).size() == 1`,message=`set exactly one of secretKeyRef, configMapKeyRef and fieldRef`
 type ValueFrom struct {
 	// A key of a Secret in the namespace of the AnalysisRun, read at each measurement. The value is not shown in results.
 	// +optional
 	SecretKeyRef *SecretKeyRef `json:"secretKeyRef,omitempty"`
 
+	// A key of a ConfigMap in the namespace of the AnalysisRun, read at each measurement. Upstream does not know it.
+	// +optional
+	ConfigMapKeyRef *ConfigMapKeyRef `json:"configMapKeyRef,omitempty"`
+
 	// A field of the Rollout.
 	// +optional
 	FieldRef *FieldRef `json:"fieldRef,omitempty"`
+}
+
+// ConfigMapKeyRef is a key of a ConfigMap.
+type ConfigMapKeyRef struct {
+	// Name of the ConfigMap.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// The key.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key"`
 }
 
 // SecretKeyRef is a key of a Secret.

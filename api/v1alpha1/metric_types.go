@@ -73,6 +73,13 @@ type Metric struct {
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (self.matches('^[0-9]+$') || self.contains('{{'))`,message=`consecutiveSuccessLimit must be a number that is not negative, or a text with an argument such as "{{args.consecutiveSuccessLimit}}"`
 	ConsecutiveSuccessLimit *intstr.IntOrString `json:"consecutiveSuccessLimit,omitempty"`
 
+	// How a measurement counts that found no data: no value, an empty list or object, or nothing but NaN. Successful, Failed,
+	// Inconclusive or Error. Left out, the conditions judge what there is, and one that needs a value is an error. Upstream does
+	// not know it.
+	// +optional
+	// +kubebuilder:validation:Enum=Successful;Failed;Inconclusive;Error
+	WhenNoData AnalysisPhase `json:"whenNoData,omitempty"`
+
 	// How to measure. Set exactly one.
 	Provider MetricProvider `json:"provider"`
 }

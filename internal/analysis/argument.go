@@ -38,7 +38,7 @@ func (m *merger) arguments(templates []template) []v1alpha1.Argument {
 
 func hasValue(a v1alpha1.Argument) bool { return a.Value != nil || a.ValueFrom != nil }
 
-// fill gives an argument its value, unless that is to be read from a Secret when it is measured. What the Rollout gives and no
+// fill gives an argument its value, unless that is to be read from a Secret or a ConfigMap when it is measured. What the Rollout gives and no
 // template asks for is left out.
 func (m *merger) fill(arg *v1alpha1.Argument, title string) {
 	i := slices.IndexFunc(m.analysis.Args, func(given v1alpha1.AnalysisRunArgument) bool { return given.Name == arg.Name })
@@ -54,7 +54,7 @@ func (m *merger) fill(arg *v1alpha1.Argument, title string) {
 	case arg.ValueFrom != nil && arg.ValueFrom.FieldRef != nil:
 		value := m.field(arg.Name, arg.ValueFrom.FieldRef.FieldPath)
 		arg.Value, arg.ValueFrom = &value, nil
-	case arg.ValueFrom == nil || arg.ValueFrom.SecretKeyRef == nil:
+	case arg.ValueFrom == nil || arg.ValueFrom.SecretKeyRef == nil && arg.ValueFrom.ConfigMapKeyRef == nil:
 		m.problem("args", "args.%s was not resolved: %s has no value for it, so write one here", arg.Name, title)
 	}
 }

@@ -1,0 +1,81 @@
+package measure
+
+import (
+	"time"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// endEarly ends what is under way.
+func (p *pass) endEarly() {
+	for _, m := range p.metrics {
+		switch {
+		case ended(m.result.Phase):
+		case p.busy(m):
+			p.plan.Cancel = append(p.plan.Cancel, m.metric.Name)
+		case m.running() != nil:
+			p.stop(m)
+		}
+	}
+}
+
+// stop ends a measurement that is under way. It counts for nothing.
+func (p *pass) stop(m *state) {
+	p.plan.Stop = append(p.plan.Stop, p.bare(m))
+	p.note("stop measuring "+m.metric.Name, "the analysis ends")
+	running := m.running()
+	running.Phase, running.Message = v1alpha1.AnalysisPhaseSuccessful, "Metric Terminated"
+	running.FinishedAt, running.ResumeAt = p.moment(p.Now), nil
+	m.result.Phase, _ = m.assess(true)
+}
+
+// stopAll ends what is under way of metrics that cannot be read.
+func (p *pass) stopAll() {
+	for i := range p.Run.Spec.Metrics {
+		m := &state{metric: &p.Run.Spec.Metrics[i], result: p.result(p.Run.Spec.Metrics[i].Name)}
+		if !ended(m.result.Phase) && m.running() != nil {
+			p.stop(m)
+		}
+	}
+}
+
+// retain keeps the newest measurements of each metric.
+func (p *pass) retain() {
+	for _, m := range p.metrics {
+		r := m.result
+		for extra := len(r.Measurements) - m.limits.kept; extra > 0; extra-- {
+			t := p.bare(m)
+			t.Begun = r.Measurements[0].DeepCopy()
+			p.plan.Forget = append(p.plan.Forget, t)
+			r.Measurements = r.Measurements[1:]
+		}
+	}
+}
+
+// expire deletes the run when it has been over for as long as it is kept.
+func (p *pass) expire() {
+	ttl := p.ttl()
+	if ttl == nil || p.is.Status.CompletedAt == nil {
+		return
+	}
+	at := p.is.Status.CompletedAt.Add(time.Duration(*ttl) * time.Second)
+	if at.After(p.Now) {
+		p.wake(at)
+		return
+	}
+	p.plan.Delete = "ttlStrategy: its time is over"
+	p.note("delete the analysis", p.plan.Delete)
+}
+
+func (p *pass) ttl() *int32 {
+	s := p.Run.Spec.TTLStrategy
+	switch {
+	case s == nil:
+		return nil
+	case p.is.Status.Phase == v1alpha1.AnalysisPhaseSuccessful && s.SecondsAfterSuccess != nil:
+		return s.SecondsAfterSuccess
+	case p.is.Status.Phase == v1alpha1.AnalysisPhaseFailed && s.SecondsAfterFailure != nil:
+		return s.SecondsAfterFailure
+	}
+	return s.SecondsAfterCompletion
+}

@@ -1,0 +1,43 @@
+package measure
+
+import (
+	"time"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// Plan is what to do next, in the order in which it is done.
+type Plan struct {
+	// NeedsArguments: nothing can be decided before the values of arguments have been looked up. The rest is empty then.
+	NeedsArguments bool
+	// Cancel are metrics whose measurements under way are no longer wanted.
+	Cancel []string
+	// Stop are measurements to end, Forget those that are kept no longer. Both before the record, so that what is not done now is
+	// found and done by the next pass.
+	Stop, Forget []Task
+	// Record is the whole next status, nil if it does not change.
+	Record *Record
+	// Events are told when the record has been written.
+	Events []Event
+	// Measure is begun behind the record: measurements that a status does not know when they began are made with limits that nobody
+	// wrote down.
+	Measure []Task
+	// Delete is why the run is deleted, empty if it is not.
+	Delete string
+	// Wake is when to look again if nothing happens first; zero for never.
+	Wake time.Time
+	// Notes are the decisions with their reasons.
+	Notes []Note
+}
+
+// Record is a write of the status, for an AnalysisRun that still is at From's resourceVersion.
+type Record struct{ From, To *v1alpha1.AnalysisRun }
+
+// Event is told once, to people who look at the AnalysisRun.
+type Event struct {
+	Warning         bool
+	Reason, Message string
+}
+
+// Note is a decision and its reason.
+type Note struct{ Text, Reason string }

@@ -1,0 +1,64 @@
+package metric
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// Provider measures.
+type Provider interface {
+	// Measure measures once. An error is why there is no measurement, in words for the user; it may be made again.
+	Measure(ctx context.Context, r Request) (Reading, error)
+}
+
+// Asynchronous is a provider whose measurements take their time: Measure returns a Reading that is Running.
+type Asynchronous interface {
+	// Resume looks how the measurement is doing that r.Begun tells of.
+	Resume(ctx context.Context, r Request) (Reading, error)
+	// Stop ends the measurement that r.Begun tells of. To stop what is over, or gone, is no error.
+	Stop(ctx context.Context, r Request) error
+}
+
+// Tidy is a provider whose measurements leave something behind, which goes when they are kept no longer.
+type Tidy interface {
+	// Forget takes away what the measurement has left that r.Begun tells of.
+	Forget(ctx context.Context, r Request) error
+}
+
+// Request asks for a measurement.
+type Request struct {
+	Run Run
+	// Metric has the values of its arguments filled in.
+	Metric v1alpha1.Metric
+	// Number is 1 for the first measurement of the metric.
+	Number int
+	// Begun is what is recorded of a measurement that is under way, or was made; nil for a new one.
+	Begun *v1alpha1.Measurement
+}
+
+// Run is the AnalysisRun that a measurement is for.
+type Run struct {
+	Namespace, Name string
+	UID             types.UID
+}
+
+// Reading is what came of a measurement.
+type Reading struct {
+	// Phase is empty where the metric's conditions judge Value, Running for a measurement that takes time, and otherwise the verdict.
+	Phase v1alpha1.AnalysisPhase
+	// Value is what was measured, Text how it is shown.
+	Value any
+	Text  string
+	// Question is what was asked, for messages: `query "up"`.
+	Question string
+	// Message is why it ended like that, or what it waits for.
+	Message string
+	// ResumeAt is when to look again at a measurement that takes time.
+	ResumeAt time.Time
+	// Metadata is told of the measurement, About of the metric.
+	Metadata, About map[string]string
+}
