@@ -73,6 +73,7 @@ func addFlags(f *pflag.FlagSet, s *settings, o *controller.Options) {
 	f.StringVarP(&s.namespace, "namespace", "n", "", "namespace that --namespaced means; without $POD_NAMESPACE also the one that holds the leader election's lease")
 	f.StringVar(&o.InstanceID, "instance-id", "", "look after objects only whose label argo-rollouts.argoproj.io/controller-instance-id has this value; without it, after those without the label")
 	f.IntVar(&o.RolloutThreads, "rollout-threads", 10, "how many Rollouts to work on at once")
+	f.IntVar(&o.AnalysisThreads, "analysis-threads", 30, "how many AnalysisRuns to work on at once; measurements take none of them")
 	f.IntVar(&o.MetricsPort, "metrics-port", 8090, "port for Prometheus metrics; 0 for none")
 	f.IntVar(&o.HealthzPort, "healthz-port", 8080, "port for the health probe; 0 for none")
 	f.BoolVar(&o.LeaderElect, "leader-elect", true, "work only while holding a lease, so that of several replicas one is active")

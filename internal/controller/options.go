@@ -7,6 +7,9 @@ func (o Options) Validate() error {
 	if o.RolloutThreads < 1 {
 		return fmt.Errorf("--rollout-threads %d: write 1 or more", o.RolloutThreads)
 	}
+	if o.AnalysisThreads < 1 {
+		return fmt.Errorf("--analysis-threads %d: write 1 or more", o.AnalysisThreads)
+	}
 	for _, port := range []struct {
 		flag   string
 		number int

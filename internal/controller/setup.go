@@ -30,8 +30,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/metric/registry"
 )
 
 // Options are what the controller process can be told.
@@ -48,8 +50,8 @@ type Options struct {
 	LeaseDuration            time.Duration
 	RenewDeadline            time.Duration
 	RetryPeriod              time.Duration
-	// RolloutThreads is how many Rollouts are worked on at once.
-	RolloutThreads int
+	// RolloutThreads and AnalysisThreads are how many Rollouts and AnalysisRuns are worked on at once.
+	RolloutThreads, AnalysisThreads int
 }
 
 // Run looks after Rollouts until ctx ends.
@@ -90,7 +92,25 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 		return fmt.Errorf("set up the rollout controller: %w", err)
 	}
 	rollouts.workloads.watch = controller.Watch
+	if err := addAnalysisRuns(ctx, mgr, o, events, log); err != nil {
+		return err
+	}
 	return mgr.Start(ctx)
+}
+
+// addAnalysisRuns has AnalysisRuns measured.
+func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, events record.EventRecorder, log *slog.Logger) error {
+	runs := NewAnalysisRuns(ctx, clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log, registry.New())
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("analysisrun").
+		For(&v1alpha1.AnalysisRun{}, builder.WithPredicates(notOnlyMeasured)).
+		WatchesRawSource(source.Func(runs.flights.announce)).
+		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: o.AnalysisThreads}).
+		Complete(runs)
+	if err != nil {
+		return fmt.Errorf("set up the analysisrun controller: %w", err)
+	}
+	return nil
 }
 
 func index(ctx context.Context, indexer client.FieldIndexer) error {

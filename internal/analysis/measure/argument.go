@@ -117,12 +117,12 @@ type Secrets []string
 // hidden is what stands in their place.
 const hidden = "*****"
 
-// Hide replaces the values in a text, also where they are written as parts of JSON, of a URL or in quotes, and where the line that
-// many end with was taken off.
+// Hide replaces the values in a text, also where they are written as parts of JSON, of a URL or in quotes, and where spaces or line
+// ends of it were taken off.
 func (s Secrets) Hide(text string) string {
 	var all []string
 	for _, secret := range s {
-		for _, value := range []string{secret, strings.TrimSpace(secret)} {
+		for _, value := range []string{secret, strings.TrimSpace(secret), strings.Join(strings.Fields(secret), " ")} {
 			for _, shape := range []string{
 				value, string(escape(value)), strings.Trim(strconv.Quote(value), `"`), url.QueryEscape(value), url.PathEscape(value),
 			} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/metric"
 )
 
 // Next decides what an AnalysisRun does next.
@@ -94,28 +95,29 @@ func (p *pass) measure() (incomplete bool) {
 func (p *pass) prepare() (problem string, incomplete bool) {
 	resolved := *p.Run.Spec.DeepCopy()
 	for i := range resolved.Metrics {
-		metric := &resolved.Metrics[i]
-		missing, err := p.arguments.fillLimits(metric)
+		m := &resolved.Metrics[i]
+		missing, err := p.arguments.fillLimits(m)
 		switch {
 		case missing && p.Arguments == nil:
 			return "", true
 		case err != nil:
-			return unresolved(fmt.Sprintf("metric %q: %s", metric.Name, err)), false
+			return unresolved(fmt.Sprintf("metric %q: %s", m.Name, err)), false
 		}
 	}
 	if err := p.arguments.problem; err != "" {
 		return unresolved(err), false
 	}
-	if problems := append(analysis.CheckRun(resolved), conditionProblems(p.Run.Spec.Metrics)...); len(problems) > 0 {
+	problems := slices.Concat(analysis.CheckRun(resolved), p.providerProblems(), conditionProblems(p.Run.Spec.Metrics))
+	if len(problems) > 0 {
 		return "Analysis spec invalid: " + strings.Join(problems, "; "), false
 	}
 	for i := range resolved.Metrics {
-		metric := &p.Run.Spec.Metrics[i]
+		m := &p.Run.Spec.Metrics[i]
 		p.metrics = append(p.metrics, &state{
-			metric: metric,
+			metric: m,
 			limits: resolveLimits(&resolved.Metrics[i], p.Run.Spec.MeasurementRetention),
-			dryRun: slices.ContainsFunc(p.Run.Spec.DryRun, func(d v1alpha1.DryRun) bool { return fits(d.MetricName, metric.Name) }),
-			result: p.result(metric.Name),
+			dryRun: slices.ContainsFunc(p.Run.Spec.DryRun, func(d v1alpha1.DryRun) bool { return fits(d.MetricName, m.Name) }),
+			result: p.result(m.Name),
 		})
 	}
 	for _, m := range p.metrics { // results are found by name: those of metrics that are new may have moved the list
@@ -123,6 +125,19 @@ func (p *pass) prepare() (problem string, incomplete bool) {
 		m.result.DryRun = m.dryRun
 	}
 	return "", false
+}
+
+// providerProblems are metrics that ask for a provider which this version does not have.
+func (p *pass) providerProblems() []string {
+	var all []string
+	for i := range p.Run.Spec.Metrics {
+		m := &p.Run.Spec.Metrics[i]
+		if name := metric.NameOf(m.Provider); name != "" && !slices.Contains(p.Providers, name) {
+			all = append(all, fmt.Sprintf("metric %q: provider %q is not part of this version, which has %s: use one of these",
+				m.Name, name, strings.Join(p.Providers, ", ")))
+		}
+	}
+	return all
 }
 
 func unresolved(text string) string { return "Unable to resolve metric arguments: " + text }

@@ -11,6 +11,8 @@ import (
 type Observed struct {
 	Now time.Time
 	Run *v1alpha1.AnalysisRun
+	// Providers are the names of those that this version has.
+	Providers []string
 	// Arguments are those that have to be looked up, nil before they have been: [Plan.NeedsArguments] asks for them.
 	Arguments *Arguments
 	// Results are of measurements that came back and may not be in the status yet.

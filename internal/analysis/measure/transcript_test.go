@@ -233,6 +233,8 @@ func (s *story) metric(name string, args []string) error {
 			s.run.Spec.MeasurementRetention = append(s.run.Spec.MeasurementRetention, v1alpha1.MeasurementRetention{MetricName: name, Limit: int32(n)})
 		case "without-provider":
 			m.Provider = v1alpha1.MetricProvider{}
+		case "datadog":
+			m.Provider = v1alpha1.MetricProvider{Datadog: &v1alpha1.DatadogMetric{Query: value}}
 		default:
 			return fmt.Errorf("a metric has no %s", key)
 		}
@@ -294,7 +296,7 @@ func (s *story) pass() {
 		if s.passes == s.crashAt {
 			s.crash()
 		}
-		seen := measure.Observed{Now: s.now, Run: s.run}
+		seen := measure.Observed{Now: s.now, Run: s.run, Providers: []string{"job", "web"}}
 		for _, l := range s.results {
 			seen.Results = append(seen.Results, l.Result)
 		}

@@ -1,0 +1,260 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis/measure"
+	"github.com/sluice-delivery/sluice/internal/metric"
+	"github.com/sluice-delivery/sluice/internal/metric/registry"
+)
+
+// AnalysisRuns carries out what measure.Next decides about AnalysisRuns.
+type AnalysisRuns struct {
+	clock clock.PassiveClock
+	// client reads from the caches and writes to the API server; live reads from the API server.
+	client    client.Client
+	live      client.Reader
+	events    record.EventRecorder
+	log       *slog.Logger
+	sent      *sent
+	providers registry.Registry
+	flights   *flights
+}
+
+// NewAnalysisRuns returns the reconciler of AnalysisRuns. Measurements end with ctx at the latest.
+func NewAnalysisRuns(
+	ctx context.Context, clk clock.PassiveClock, c client.Client, live client.Reader, events record.EventRecorder, log *slog.Logger,
+	providers registry.Registry,
+) *AnalysisRuns {
+	return &AnalysisRuns{
+		clock: clk, client: c, live: live, events: events, log: log, sent: newSent(), providers: providers,
+		flights: newFlights(ctx, clk, providers),
+	}
+}
+
+// notOnlyMeasured leaves out what nobody but this controller writes: it knows already what it measured.
+var notOnlyMeasured = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, ok := e.ObjectOld.(*v1alpha1.AnalysisRun)
+	after, alsoOK := e.ObjectNew.(*v1alpha1.AnalysisRun)
+	return !ok || !alsoOK || before.Status.Phase != after.Status.Phase || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
+		!equality.Semantic.DeepEqual(before.Spec, after.Spec)
+}}
+
+// Reconcile is one pass over one AnalysisRun.
+func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	var run v1alpha1.AnalysisRun
+	err := r.client.Get(ctx, req.NamespacedName, &run)
+	switch {
+	case apierrors.IsNotFound(err):
+		r.flights.forget(req.NamespacedName)
+		r.sent.forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	case err != nil:
+		return reconcile.Result{}, err
+	case r.behind(&run):
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
+	}
+	log := r.log.With("analysisrun", req.String())
+	seen := measure.Observed{Now: r.clock.Now(), Run: &run, Providers: r.providers.Names()}
+	seen.Results, seen.Busy = r.flights.of(req.NamespacedName, run.UID)
+	next := measure.Next(seen)
+	if next.NeedsArguments {
+		if seen.Arguments, err = r.lookUp(ctx, &run); err != nil {
+			return reconcile.Result{}, err
+		}
+		next = measure.Next(seen)
+	}
+	for _, n := range next.Notes {
+		log.Info(n.Text, "reason", n.Reason)
+	}
+	full, err := r.apply(ctx, &run, next, len(seen.Results))
+	switch {
+	case movedOn(err):
+		log.Debug("the world has moved on, looking again", "error", err)
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
+	case err != nil:
+		return reconcile.Result{}, err
+	case full:
+		return reconcile.Result{RequeueAfter: whenFull}, nil
+	case next.Wake.IsZero():
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{RequeueAfter: max(next.Wake.Sub(r.clock.Now()), time.Millisecond)}, nil
+}
+
+// behind reports whether the cache does not show the last write to the run. One to an earlier object of that name is forgotten.
+func (r *AnalysisRuns) behind(run *v1alpha1.AnalysisRun) bool {
+	key := client.ObjectKeyFromObject(run)
+	behind := false
+	for uid := range r.sent.unseen(key, map[types.UID]string{run.UID: run.ResourceVersion}) {
+		if uid != run.UID {
+			r.sent.forgetWrite(key, uid)
+			continue
+		}
+		behind = true
+	}
+	return behind
+}
+
+// apply carries a plan out in its order and stops at the first write that fails. It reports whether there was no room for a
+// measurement. The plan has dealt with so many results.
+func (r *AnalysisRuns) apply(ctx context.Context, run *v1alpha1.AnalysisRun, p measure.Plan, results int) (full bool, err error) {
+	key := client.ObjectKeyFromObject(run)
+	r.flights.cancel(key, p.Cancel)
+	for _, task := range p.Stop {
+		if err := r.stop(ctx, task); err != nil {
+			return false, err
+		}
+	}
+	for _, task := range p.Forget {
+		if err := r.forget(ctx, task); err != nil {
+			return false, err
+		}
+	}
+	if p.Record != nil {
+		to := p.Record.To.DeepCopy()
+		if err := r.client.Patch(ctx, to, guarded(p.Record.From)); err != nil {
+			return false, fmt.Errorf("patch the status of analysisrun %s: %w", key, err)
+		}
+		r.sent.wrote(key, to, r.clock.Now())
+	}
+	r.flights.dealtWith(key, results)
+	for _, e := range p.Events {
+		kind := corev1.EventTypeNormal
+		if e.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		r.events.Event(run, kind, e.Reason, e.Message)
+	}
+	for _, task := range p.Measure {
+		full = !r.flights.begin(key, task) || full
+	}
+	if p.Delete != "" {
+		return full, r.remove(ctx, run)
+	}
+	return full, nil
+}
+
+func (r *AnalysisRuns) stop(ctx context.Context, task measure.Task) error {
+	provider, ok := r.providers[metric.NameOf(task.Metric.Provider)].(metric.Asynchronous)
+	if !ok {
+		return nil
+	}
+	if err := provider.Stop(ctx, task.Request); err != nil {
+		return fmt.Errorf("stop measuring %s: %s", task.Metric.Name, task.Secrets.Hide(err.Error()))
+	}
+	return nil
+}
+
+func (r *AnalysisRuns) forget(ctx context.Context, task measure.Task) error {
+	provider, ok := r.providers[metric.NameOf(task.Metric.Provider)].(metric.Tidy)
+	if !ok {
+		return nil
+	}
+	if err := provider.Forget(ctx, task.Request); err != nil {
+		return fmt.Errorf("clear away what a measurement of %s left: %s", task.Metric.Name, task.Secrets.Hide(err.Error()))
+	}
+	return nil
+}
+
+func (r *AnalysisRuns) remove(ctx context.Context, run *v1alpha1.AnalysisRun) error {
+	err := r.client.Delete(ctx, run, client.PropagationPolicy(metav1.DeletePropagationBackground),
+		client.Preconditions{UID: &run.UID, ResourceVersion: &run.ResourceVersion})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete analysisrun %s: %w", run.Name, err)
+	}
+	return nil
+}
+
+// lookUp reads the values of arguments that are elsewhere, from the API server, by name and nothing else.
+func (r *AnalysisRuns) lookUp(ctx context.Context, run *v1alpha1.AnalysisRun) (*measure.Arguments, error) {
+	found := &measure.Arguments{Values: map[string]string{}}
+	for _, arg := range run.Spec.Args {
+		from := arg.ValueFrom
+		if arg.Value != nil || from == nil {
+			continue
+		}
+		var (
+			value string
+			err   error
+		)
+		switch {
+		case from.SecretKeyRef != nil:
+			found.Hidden = append(found.Hidden, arg.Name)
+			value, err = r.secret(ctx, run.Namespace, *from.SecretKeyRef)
+		case from.ConfigMapKeyRef != nil:
+			value, err = r.setting(ctx, run.Namespace, *from.ConfigMapKeyRef)
+		default:
+			continue
+		}
+		var missing *missingValue
+		switch {
+		case errors.As(err, &missing):
+			found.Problem = fmt.Sprintf("args.%s: %s", arg.Name, missing)
+		case err != nil:
+			return nil, fmt.Errorf("args.%s: %w", arg.Name, err)
+		default:
+			found.Values[arg.Name] = value
+		}
+	}
+	return found, nil
+}
+
+// missingValue is why there is no value, in words for the user.
+type missingValue struct{ text string }
+
+func (m *missingValue) Error() string { return m.text }
+
+func (r *AnalysisRuns) secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) (string, error) {
+	var secret corev1.Secret
+	if err := r.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, &secret); err != nil {
+		return "", absence("Secret", ref.Name, err)
+	}
+	value, ok := secret.Data[ref.Key]
+	if !ok {
+		return "", &missingValue{fmt.Sprintf("Secret %q has no key %q: add it, or name another", ref.Name, ref.Key)}
+	}
+	return string(value), nil
+}
+
+func (r *AnalysisRuns) setting(ctx context.Context, namespace string, ref v1alpha1.ConfigMapKeyRef) (string, error) {
+	var settings corev1.ConfigMap
+	if err := r.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, &settings); err != nil {
+		return "", absence("ConfigMap", ref.Name, err)
+	}
+	if value, ok := settings.Data[ref.Key]; ok {
+		return value, nil
+	}
+	if value, ok := settings.BinaryData[ref.Key]; ok {
+		return string(value), nil
+	}
+	return "", &missingValue{fmt.Sprintf("ConfigMap %q has no key %q: add it, or name another", ref.Name, ref.Key)}
+}
+
+// absence tells what a user can mend from what trying again can.
+func absence(kind, name string, err error) error {
+	switch {
+	case apierrors.IsNotFound(err):
+		return &missingValue{fmt.Sprintf("%s %q not found: create it in the namespace of the AnalysisRun, or name another", kind, name)}
+	case apierrors.IsForbidden(err):
+		return &missingValue{fmt.Sprintf("%s %q must not be read: give the controller the right to get it (%s)", kind, name, err)}
+	}
+	return fmt.Errorf("read %s %s: %w", kind, name, err)
+}

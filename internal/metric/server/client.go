@@ -1,0 +1,164 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// Options are how to talk to one server.
+type Options struct {
+	// URL says which server is meant: headers and who asks are told to no other one that it may redirect to.
+	URL string
+	// Insecure accepts any certificate.
+	Insecure       bool
+	Headers        []v1alpha1.WebMetricHeader
+	Authentication *v1alpha1.Authentication
+	// MostBytes is how long an answer may be.
+	MostBytes int64
+}
+
+// mostRedirects is how many redirects are followed.
+const mostRedirects = 10
+
+// the connections of all measurements.
+var (
+	checked   = http.DefaultTransport.(*http.Transport).Clone()
+	unchecked = func() *http.Transport {
+		t := checked.Clone()
+		t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // as the user asked
+		return t
+	}()
+)
+
+// Client returns what asks a server. ctx is that of the measurement, for which the client is.
+func Client(ctx context.Context, o Options) (*http.Client, error) {
+	origin, err := url.Parse(o.URL)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("address: %w", err)
+	case origin.Scheme != "http" && origin.Scheme != "https", origin.Host == "":
+		return nil, fmt.Errorf("address %q is no URL of a server: write for example http://prometheus.monitoring:9090", o.URL)
+	}
+	var transport http.RoundTripper = checked
+	if o.Insecure {
+		transport = unchecked
+	}
+	c := caller{next: transport, origin: origin, headers: o.Headers, mostBytes: o.MostBytes}
+	if a := o.Authentication; a != nil {
+		switch {
+		case a.Sigv4 != nil && *a.Sigv4 != (v1alpha1.Sigv4Config{}):
+			return nil, errors.New("authentication.sigv4 is not part of this version: use oauth2, basicAuth or headers, or a proxy that signs")
+		case a.BasicAuth != nil:
+			c.basic = *a.BasicAuth
+		}
+		if a.OAuth2 != nil && a.OAuth2.TokenURL != "" {
+			c.tokens = tokens(ctx, *a.OAuth2, transport)
+		}
+	}
+	return &http.Client{Transport: c, CheckRedirect: c.follow}, nil
+}
+
+func tokens(ctx context.Context, o v1alpha1.OAuth2Config, transport http.RoundTripper) oauth2.TokenSource {
+	config := clientcredentials.Config{ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.TokenURL, Scopes: o.Scopes}
+	return config.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: transport}))
+}
+
+// caller adds to requests what the server is to know, and bounds what it answers.
+type caller struct {
+	next      http.RoundTripper
+	origin    *url.URL
+	headers   []v1alpha1.WebMetricHeader
+	basic     v1alpha1.BasicAuthConfig
+	tokens    oauth2.TokenSource
+	mostBytes int64
+}
+
+// RoundTrip asks.
+func (c caller) RoundTrip(r *http.Request) (*http.Response, error) {
+	if c.isOrigin(r.URL) {
+		r = r.Clone(r.Context())
+		if err := c.introduce(r); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := c.next.RoundTrip(r)
+	if err == nil {
+		answer.Body = &bounded{ReadCloser: answer.Body, left: c.mostBytes, most: c.mostBytes}
+	}
+	return answer, err
+}
+
+func (c caller) introduce(r *http.Request) error {
+	if c.basic != (v1alpha1.BasicAuthConfig{}) {
+		r.SetBasicAuth(c.basic.Username, c.basic.Password)
+	}
+	if c.tokens != nil {
+		token, err := c.tokens.Token()
+		if err != nil {
+			return fmt.Errorf("ask for a token: %w", err)
+		}
+		token.SetAuthHeader(r)
+	}
+	for _, h := range c.headers {
+		if http.CanonicalHeaderKey(h.Key) == "Host" {
+			r.Host = h.Value
+			continue
+		}
+		r.Header.Set(h.Key, h.Value)
+	}
+	return nil
+}
+
+func (c caller) isOrigin(u *url.URL) bool {
+	return u.Scheme == c.origin.Scheme && u.Host == c.origin.Host
+}
+
+// follow decides about a redirect. Another server gets neither headers nor a body.
+func (c caller) follow(r *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) >= mostRedirects:
+		return fmt.Errorf("it redirects more than %d times", mostRedirects)
+	case !c.isOrigin(r.URL) && r.Method != http.MethodGet && r.Method != http.MethodHead:
+		return fmt.Errorf("it redirects to %s://%s, and a body is sent only to the server that is asked: write that one's URL", r.URL.Scheme, r.URL.Host)
+	}
+	return nil
+}
+
+// bounded is an answer that may not be longer than so much.
+type bounded struct {
+	io.ReadCloser
+	left, most int64
+}
+
+// Read reads a part of the answer.
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	if b.left < 0 {
+		return n, fmt.Errorf("the answer is longer than %d bytes: ask for less", b.most)
+	}
+	return n, err
+}
+
+// Explain puts into words why a server did not answer.
+func Explain(err error, timeout time.Duration) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no answer within %s", timeout)
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err // what was asked is told by whoever asked
+	}
+	return err
+}

@@ -1,0 +1,159 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/util/jsonpath"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/metric"
+	"github.com/sluice-delivery/sluice/internal/metric/server"
+)
+
+const (
+	// mostBytes is how long an answer may be.
+	mostBytes = 1 << 20
+	// defaultTimeout is how long to wait for it.
+	defaultTimeout = 10 * time.Second
+)
+
+// Provider sends HTTP requests.
+type Provider struct{}
+
+// Measure sends the request.
+func (Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading, error) {
+	w := r.Metric.Provider.Web
+	method := cmp.Or(string(w.Method), http.MethodGet)
+	question := method + " " + w.URL
+	value, err := measure(ctx, w, method, r.Metric.WhenNoData != "")
+	if err != nil {
+		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
+	}
+	return metric.Reading{Value: value, Text: text(value), Question: question}, nil
+}
+
+func measure(ctx context.Context, w *v1alpha1.WebMetric, method string, mayBeMissing bool) (any, error) {
+	timeout := defaultTimeout
+	if w.TimeoutSeconds > 0 {
+		timeout = time.Duration(w.TimeoutSeconds) * time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	request, err := newRequest(ctx, w, method)
+	if err != nil {
+		return nil, err
+	}
+	client, err := server.Client(ctx, server.Options{
+		URL: w.URL, Insecure: w.Insecure, Headers: w.Headers, Authentication: w.Authentication, MostBytes: mostBytes,
+	})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return nil, server.Explain(err, timeout)
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was only read
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, server.Explain(err, timeout)
+	}
+	if answer.StatusCode < 200 || answer.StatusCode > 299 {
+		return nil, fmt.Errorf("it answered %s: %s", answer.Status, excerpt(body))
+	}
+	return find(body, w.JSONPath, mayBeMissing)
+}
+
+func newRequest(ctx context.Context, w *v1alpha1.WebMetric, method string) (*http.Request, error) {
+	body, kind := w.Body, ""
+	if len(w.JSONBody) > 0 {
+		if body != "" {
+			return nil, errors.New("it has both body and jsonBody: remove one of the two")
+		}
+		body, kind = string(w.JSONBody), "application/json"
+	}
+	if a := w.Authentication; a != nil && a.BasicAuth != nil && *a.BasicAuth != (v1alpha1.BasicAuthConfig{}) {
+		return nil, errors.New("authentication.basicAuth is for prometheus only: write a header Authorization")
+	}
+	switch method {
+	case http.MethodGet:
+		if body != "" {
+			return nil, errors.New("a body needs method POST or PUT; GET, the default, sends none")
+		}
+	case http.MethodPost, http.MethodPut:
+	default:
+		return nil, fmt.Errorf("method %s is none of GET, POST and PUT", method)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, w.URL, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body == "" {
+		request.Body, request.ContentLength = http.NoBody, 0
+	}
+	if kind != "" {
+		request.Header.Set("Content-Type", kind)
+	}
+	return request, nil
+}
+
+// find is what the path finds in an answer. Several things are a list. What is not there is an error, unless that is provided for.
+func find(body []byte, path string, mayBeMissing bool) (any, error) {
+	var data any
+	if err := json.Unmarshal(body, &data); err != nil {
+		if path != "" && path != "{$}" {
+			return nil, fmt.Errorf("the answer is not JSON, in which to look for jsonPath %q: %s", path, excerpt(body))
+		}
+		return string(body), nil
+	}
+	finder := jsonpath.New("result").AllowMissingKeys(mayBeMissing)
+	if err := finder.Parse(cmp.Or(path, "{$}")); err != nil {
+		return nil, fmt.Errorf("jsonPath %q: %w", path, err)
+	}
+	found, err := finder.FindResults(data)
+	if err != nil {
+		return nil, fmt.Errorf("jsonPath %q: %w, in the answer %s", path, err, excerpt(body))
+	}
+	var all []any
+	for _, part := range found {
+		for _, value := range part {
+			if value.IsValid() && value.CanInterface() {
+				all = append(all, value.Interface())
+			} else {
+				all = append(all, nil)
+			}
+		}
+	}
+	switch len(all) {
+	case 0:
+		return nil, nil
+	case 1:
+		return all[0], nil
+	}
+	return all, nil
+}
+
+func text(value any) string {
+	if s, ok := value.(string); ok {
+		return s
+	}
+	out, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(out)
+}
+
+// excerpt is the beginning of an answer, on one line. It is not cut here but where it is written down: a Secret that was cut in two
+// would not be found.
+func excerpt(body []byte) string {
+	return fmt.Sprintf("%q", strings.Join(strings.Fields(string(body)), " "))
+}
