@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +36,15 @@ func (ns *Namespace) WaitForAnalysisRun(name, what string, wanted func(*v1alpha1
 		ns.t.Fatalf("wait for AnalysisRun %s %s: %v", name, what, err)
 	}
 	return last
+}
+
+// WaitForAnalysisRunToGo waits until an AnalysisRun has been deleted.
+func (ns *Namespace) WaitForAnalysisRunToGo(name string) {
+	ns.t.Helper()
+	var runs v1alpha1.AnalysisRunList
+	ns.waitForAll(&runs, "no AnalysisRun "+name, func() bool {
+		return !slices.ContainsFunc(runs.Items, func(run v1alpha1.AnalysisRun) bool { return run.Name == name })
+	})
 }
 
 // EndAnalysisRun waits for an AnalysisRun and writes how it ended, in place of whoever measures. The status is written through

@@ -13,17 +13,28 @@ import (
 // Events are sent after everything else, and on their own.
 func (ns *Namespace) WaitForEvents(rollout string, wanted ...string) {
 	ns.t.Helper()
+	ns.waitForEvents(v1alpha1.KindRollout, rollout, wanted)
+}
+
+// WaitForRunEvents does the same for the events of an AnalysisRun.
+func (ns *Namespace) WaitForRunEvents(run string, wanted ...string) {
+	ns.t.Helper()
+	ns.waitForEvents(v1alpha1.KindAnalysisRun, run, wanted)
+}
+
+func (ns *Namespace) waitForEvents(kind, name string, wanted []string) {
+	ns.t.Helper()
 	var list corev1.EventList
 	ns.waitForAll(&list, "events "+strings.Join(wanted, "; "), func() bool {
-		told := eventsOf(&list, rollout)
+		told := eventsOf(&list, kind, name)
 		return !slices.ContainsFunc(wanted, func(text string) bool { return !strings.Contains(told, text) })
 	})
 }
 
-func eventsOf(list *corev1.EventList, rollout string) string {
+func eventsOf(list *corev1.EventList, kind, name string) string {
 	var lines []string
 	for _, e := range list.Items {
-		if e.InvolvedObject.Name == rollout && e.InvolvedObject.Kind == v1alpha1.KindRollout {
+		if e.InvolvedObject.Name == name && e.InvolvedObject.Kind == kind {
 			lines = append(lines, e.Reason+" "+e.Message)
 		}
 	}

@@ -97,6 +97,9 @@ func (ns *Namespace) StopController(signal os.Signal) {
 	ns.controllers = ns.controllers[1:]
 }
 
+// Log is the file into which the controllers of the namespace write.
+func (ns *Namespace) Log() string { return ns.log }
+
 func (ns *Namespace) showLog() {
 	content, err := os.ReadFile(ns.log)
 	if err != nil {

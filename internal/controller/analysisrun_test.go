@@ -1,0 +1,284 @@
+package controller_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/playtest"
+)
+
+// gauge is a server whose answer a test can change, and that counts who asks.
+type gauge struct {
+	*httptest.Server
+	value atomic.Value // a text
+	asked atomic.Int32
+	mu    sync.Mutex
+	heads []http.Header
+}
+
+func newGauge(t *testing.T, value string) *gauge {
+	g := &gauge{}
+	g.value.Store(value)
+	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.asked.Add(1)
+		g.mu.Lock()
+		g.heads = append(g.heads, r.Header)
+		g.mu.Unlock()
+		_, _ = io.WriteString(w, g.value.Load().(string))
+	}))
+	t.Cleanup(g.Close)
+	return g
+}
+
+func createRun(t *testing.T, ns *playtest.Namespace, name, spec string) *v1alpha1.AnalysisRun {
+	t.Helper()
+	run := &v1alpha1.AnalysisRun{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns.Name}}
+	if err := yaml.UnmarshalStrict([]byte(spec), &run.Spec); err != nil {
+		t.Fatal(err)
+	}
+	createObject(t, ns, run)
+	return run
+}
+
+func hasEnded(run *v1alpha1.AnalysisRun) bool { return run.Status.CompletedAt != nil }
+
+func TestAnAnalysisRunIsMeasured(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	const secret = "s3cr3t/<with>&all+sorts"
+	createObject(t, ns, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "tokens", Namespace: ns.Name}, Data: map[string][]byte{"token": []byte(secret)},
+	})
+	createObject(t, ns, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "settings", Namespace: ns.Name}, Data: map[string]string{"limit": "0.05"},
+	})
+	// The server tells everything it is told.
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"rate": 0.01, "token": r.Header.Get("X-Token"), "query": r.URL.RawQuery})
+	}))
+	t.Cleanup(echo.Close)
+	ns.StartController()
+	createRun(t, ns, "run", `
+args:
+  - {name: token, valueFrom: {secretKeyRef: {name: tokens, key: token}}}
+  - {name: limit, valueFrom: {configMapKeyRef: {name: settings, key: limit}}}
+dryRun: [{metricName: shy}, {metricName: refused}]
+metrics:
+  - name: rate
+    interval: 1s
+    count: 3
+    successCondition: result < {{args.limit}}
+    provider: {web: {url: "`+echo.URL+`", jsonPath: "{$.rate}", headers: [{key: X-Token, value: "{{args.token}}"}]}}
+  - name: shy
+    successCondition: result.rate > 1
+    provider: {web: {url: "`+echo.URL+`/?t={{args.token}}", headers: [{key: X-Token, value: "{{args.token}}"}]}}
+  - name: refused
+    consecutiveErrorLimit: 0
+    provider: {web: {url: "http://127.0.0.1:1/?t={{args.token}}"}}
+`)
+	run := ns.WaitForAnalysisRun("run", "to end", hasEnded)
+	if run.Status.Phase != v1alpha1.AnalysisPhaseSuccessful {
+		t.Errorf("it ended %s: %s", run.Status.Phase, run.Status.Message)
+	}
+	rate := run.Status.MetricResults[0]
+	if rate.Count != 3 || rate.Successful != 3 || rate.Error != 0 || len(rate.Measurements) != 3 || rate.Measurements[0].Value != "0.01" {
+		t.Errorf("result %+v", rate)
+	}
+	ns.WaitForRunEvents("run", "MetricSuccessful Metric 'rate' Completed. Result: Successful", "MetricFailed Metric 'shy' Completed. Result: Failed",
+		"AnalysisRunSuccessful Analysis Completed. Result: Successful")
+
+	told, err := json.Marshal(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(told), "*****") {
+		t.Errorf("the server told what it was told, and nothing of it is in the results: %s", told)
+	}
+	var events corev1.EventList
+	if err := ns.Client.List(t.Context(), &events, client.InNamespace(ns.Name)); err != nil {
+		t.Fatal(err)
+	}
+	heard, err := json.Marshal(events.Items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(ns.Log())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for where, text := range map[string]string{"the AnalysisRun": string(told), "events": string(heard), "the log": string(log)} {
+		if strings.Contains(text, "s3cr3t") {
+			t.Errorf("the value of a Secret is in %s: %s", where, text)
+		}
+	}
+}
+
+func TestAnAnalysisRunThatCannotBeMeasured(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController()
+	for name, c := range map[string]struct{ spec, want string }{
+		"secret": {
+			`{args: [{name: token, valueFrom: {secretKeyRef: {name: tokens, key: token}}}], metrics: [{name: a, provider: {web: {url: "http://{{args.token}}"}}}]}`,
+			`Unable to resolve metric arguments: args.token: Secret "tokens" not found: create it in the namespace of the AnalysisRun, or name another`,
+		},
+		"provider": {
+			`{metrics: [{name: a, provider: {graphite: {address: "http://g", query: q}}}]}`,
+			`Analysis spec invalid: metric "a": provider "graphite" is not part of this version, which has `,
+		},
+		"condition": {
+			`{metrics: [{name: a, successCondition: "result >", provider: {web: {url: "http://g"}}}]}`,
+			`Analysis spec invalid: metric "a": successCondition "result >": unexpected token EOF`,
+		},
+	} {
+		createRun(t, ns, name, c.spec)
+		run := ns.WaitForAnalysisRun(name, "to end", hasEnded)
+		if run.Status.Phase != v1alpha1.AnalysisPhaseError || !strings.HasPrefix(run.Status.Message, c.want) {
+			t.Errorf("%s: %s %s\nwant %s", name, run.Status.Phase, run.Status.Message, c.want)
+		}
+	}
+}
+
+// TestMeasurementsOutliveTheController kills the controller again and again while it measures: every measurement counts, and once.
+func TestMeasurementsOutliveTheController(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	g := newGauge(t, "1")
+	ns.StartController()
+	createRun(t, ns, "run", `{metrics: [{name: a, interval: 1s, count: 8, successCondition: result == 1, provider: {web: {url: "`+g.URL+`"}}}]}`)
+	for n := int32(1); n <= 6; n++ {
+		ns.WaitForAnalysisRun("run", fmt.Sprintf("to have %d measurements", n), func(run *v1alpha1.AnalysisRun) bool {
+			return len(run.Status.MetricResults) > 0 && run.Status.MetricResults[0].Count >= n
+		})
+		ns.StopController(syscall.SIGKILL)
+		ns.StartController()
+	}
+	run := ns.WaitForAnalysisRun("run", "to end", hasEnded)
+	r := run.Status.MetricResults[0]
+	if run.Status.Phase != v1alpha1.AnalysisPhaseSuccessful || r.Count != 8 || r.Successful != 8 || len(r.Measurements) != 8 {
+		t.Errorf("%s with %+v; want 8 measurements", run.Status.Phase, r)
+	}
+	for i := 1; i < len(r.Measurements); i++ {
+		if gap := r.Measurements[i].StartedAt.Sub(r.Measurements[i-1].FinishedAt.Time); gap < time.Second {
+			t.Errorf("measurement %d came %s after the one before it, want at least the interval", i+1, gap)
+		}
+	}
+	if asked := g.asked.Load(); asked < 8 || asked > 8+6 {
+		t.Errorf("the server was asked %d times; at most the one under way is lost each time", asked)
+	}
+	version := run.ResourceVersion
+	ns.StopController(syscall.SIGTERM)
+	ns.StartController("--rollout-threads=1")
+	ns.Marker()
+	if after := ns.WaitForAnalysisRun("run", "to be there", hasEnded); after.ResourceVersion != version {
+		t.Errorf("a run that has ended was written again: resourceVersion %s became %s", version, after.ResourceVersion)
+	}
+}
+
+func TestASlowServerDelaysNobody(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	stuck := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stuck }))
+	t.Cleanup(func() { close(stuck); slow.Close() })
+	g := newGauge(t, "1")
+	ns.StartController("--analysis-threads=1")
+	for i := range 20 { // many more than there are workers
+		createRun(t, ns, fmt.Sprintf("slow-%d", i), `{metrics: [{name: a, provider: {web: {url: "`+slow.URL+`", timeoutSeconds: 300}}}]}`)
+	}
+	createRun(t, ns, "quick", `{metrics: [{name: a, interval: 1s, count: 3, provider: {web: {url: "`+g.URL+`"}}}]}`)
+	quick := ns.WaitForAnalysisRun("quick", "to end", hasEnded)
+	if took := quick.Status.CompletedAt.Sub(quick.Status.StartedAt.Time); took > 20*time.Second {
+		t.Errorf("3 measurements, one a second, took %s", took)
+	}
+	// Terminated, the slow ones end at once: nobody waits for their server.
+	run := &v1alpha1.AnalysisRun{ObjectMeta: metav1.ObjectMeta{Name: "slow-0", Namespace: ns.Name}}
+	if err := ns.Client.Patch(t.Context(), run, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"terminate":true}}`))); err != nil {
+		t.Fatal(err)
+	}
+	ended := ns.WaitForAnalysisRun("slow-0", "to end", hasEnded)
+	if ended.Status.Phase != v1alpha1.AnalysisPhaseSuccessful || ended.Status.Message != "Run Terminated" {
+		t.Errorf("%s: %s", ended.Status.Phase, ended.Status.Message)
+	}
+}
+
+func TestAnalysisRunsOfOthersAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	g := newGauge(t, "1")
+	theirs := &v1alpha1.AnalysisRun{ObjectMeta: metav1.ObjectMeta{
+		Name: "theirs", Namespace: ns.Name, Labels: map[string]string{v1alpha1.InstanceIDLabel: "other"},
+	}}
+	theirs.Spec.Metrics = []v1alpha1.Metric{{Name: "a", Provider: v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{URL: g.URL}}}}
+	createObject(t, ns, theirs)
+	ns.StartController()
+	createRun(t, ns, "ours", `{metrics: [{name: a, provider: {web: {url: "`+g.URL+`"}}}], ttlStrategy: {secondsAfterCompletion: 1}}`)
+	ns.WaitForAnalysisRun("ours", "to end", hasEnded)
+	ns.WaitForAnalysisRunToGo("ours")
+	if run := ns.WaitForAnalysisRun("theirs", "to be there", func(*v1alpha1.AnalysisRun) bool { return true }); run.Status.Phase != "" {
+		t.Errorf("a run of another instance was measured: %s", run.Status.Phase)
+	}
+}
+
+// judgedCanary is a canary with a background analysis and one as a step, both of the template "errors".
+const judgedCanary = `{maxSurge: 1, maxUnavailable: 0, analysis: {templates: [{templateName: errors}], startingStep: 1, args: [{name: hash, valueFrom: {podTemplateHashValue: Latest}}]},
+      steps: [{setWeight: 25}, {analysis: {templates: [{templateName: once}]}}, {setWeight: 50}, {pause: {}}]}`
+
+func TestACanaryJudgedByItsServers(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	g := newGauge(t, `{"errors": 0.01}`)
+	metric := func(more string) string {
+		return `{name: errors, successCondition: result < 0.05, ` + more + ` provider: {web: {url: "` + g.URL + `", jsonPath: "{$.errors}"}}}`
+	}
+	for name, spec := range map[string]string{
+		"errors": `{args: [{name: hash}], metrics: [` + metric("interval: 1s,") + `]}`,
+		"once":   `{metrics: [` + metric("interval: 1s, count: 2,") + `]}`,
+	} {
+		template := &v1alpha1.AnalysisTemplate{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns.Name}}
+		if err := yaml.UnmarshalStrict([]byte(spec), &template.Spec); err != nil {
+			t.Fatal(err)
+		}
+		createObject(t, ns, template)
+	}
+	ns.StartController()
+	ns.CreateRollout(canary(4, judgedCanary))
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to pass the analysis and pause", playtest.AtStep(3))
+	g.value.Store(`{"errors": 0.4}`)
+	aborted := ns.WaitForRollout("web", "to be aborted", playtest.Degraded)
+	for _, part := range []string{`Metric "errors" assessed Failed due to failed (1) > failureLimit (0)`, "value 0.4 of GET " + g.URL, `successCondition "result < 0.05"`} {
+		if !strings.Contains(aborted.Status.Message, part) {
+			t.Errorf("message %q, want %q in it", aborted.Status.Message, part)
+		}
+	}
+	g.value.Store(`{"errors": 0}`)
+	ns.PatchStatus("web", `{"status":{"abort":false}}`)
+	ns.WaitForRollout("web", "to pass again", playtest.AtStep(3))
+	ns.PatchStatus("web", resume)
+	ns.WaitForRollout("web", "to be Healthy with the new version", func(ro *v1alpha1.Rollout) bool {
+		return playtest.Healthy(ro) && ro.Status.StableRS == ro.Status.CurrentPodHash && ro.Annotations[v1alpha1.RevisionAnnotation] == "2"
+	})
+	for _, run := range ns.AnalysisRuns() {
+		if run.Status.CompletedAt == nil {
+			t.Errorf("%s goes on behind the update: %s", run.Name, run.Status.Phase)
+		}
+	}
+}
