@@ -7,101 +7,35 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
-	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
 
+	"github.com/sluice-delivery/sluice/internal/crd"
 	"github.com/sluice-delivery/sluice/internal/manifests"
 )
 
 const crdFolder = "../../config/crd"
 
-// kind is what the API server knows of a kind from its CRD.
-type kind struct {
-	structural *structuralschema.Structural
-	openAPI    schemavalidation.SchemaValidator
-	rules      *cel.Validator
-}
-
-// loadCRDs reads the CRDs by kind, completed with the defaults that the API server gives to a CRD.
-func loadCRDs(t *testing.T) map[string]*apiextensions.CustomResourceDefinition {
+// admit is what the API server refuses an object for. Unknown fields are reported too, as kubectl apply does.
+func admit(ctx context.Context, t *testing.T, name string, object, old map[string]any) field.ErrorList {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(crdFolder, "*.yaml"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no CRDs in %s: %v", crdFolder, err)
+	k, ours, err := crd.Of(name)
+	if err != nil || !ours {
+		t.Fatalf("no CRD of %s: %v", name, err)
 	}
-	crds := make(map[string]*apiextensions.CustomResourceDefinition)
-	for _, file := range files {
-		var versioned apiextensionsv1.CustomResourceDefinition
-		if err := yaml.UnmarshalStrict(readFile(t, file), &versioned); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		apiextensionsv1.SetDefaults_CustomResourceDefinition(&versioned)
-		apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&versioned.Spec)
-		versioned.Status.StoredVersions = []string{"v1alpha1"}
-		var crd apiextensions.CustomResourceDefinition
-		if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(&versioned, &crd, nil); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		crds[crd.Spec.Names.Kind] = &crd
-	}
-	return crds
-}
-
-func loadKinds(t *testing.T) map[string]kind {
-	t.Helper()
-	kinds := make(map[string]kind)
-	for name, crd := range loadCRDs(t) {
-		schema := crd.Spec.Validation.OpenAPIV3Schema
-		structural, err := structuralschema.NewStructural(schema)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		openAPI, _, err := schemavalidation.NewSchemaValidator(schema)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		kinds[name] = kind{structural, openAPI, cel.NewValidator(structural, true, celconfig.PerCallLimit)}
-	}
-	return kinds
-}
-
-// admit does to an object what the API server does before it stores it, and returns what it refuses it for. With an old
-// object it is an update. Unknown fields are reported too, as kubectl apply does.
-func (k kind) admit(ctx context.Context, object, old map[string]any) field.ErrorList {
 	var errs field.ErrorList
-	unknown := pruning.PruneWithOptions(object, k.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
-	for _, path := range unknown {
+	for _, path := range k.Unknown(object) {
 		errs = append(errs, field.Invalid(field.NewPath(path), nil, "unknown field"))
 	}
-	defaulting.Default(object, k.structural)
-	errs = append(errs, schemavalidation.ValidateCustomResource(nil, object, k.openAPI)...)
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.structural, object)...)
-	if len(errs) > 0 {
-		return errs
-	}
-	var oldObject any
-	if old != nil {
-		oldObject = old
-	}
-	errs, _ = k.rules.Validate(ctx, nil, k.structural, object, oldObject, celconfig.RuntimeCELCostBudget)
-	return errs
+	return append(errs, k.Admit(ctx, object, old)...)
 }
 
 // The API server accepts the CRDs: they are structural, the rules compile, and their estimated cost is within the budget.
 func TestCRDsAreValid(t *testing.T) {
-	for name, crd := range loadCRDs(t) {
+	for name, definition := range must(crd.Definitions())(t) {
 		t.Run(name, func(t *testing.T) {
-			for _, err := range crdvalidation.ValidateCustomResourceDefinition(t.Context(), crd) {
+			for _, err := range crdvalidation.ValidateCustomResourceDefinition(t.Context(), definition) {
 				t.Error(err)
 			}
 		})
@@ -124,10 +58,9 @@ func TestCRDsFitIntoAnAnnotation(t *testing.T) {
 }
 
 func TestGoodManifestsAreAccepted(t *testing.T) {
-	kinds := loadKinds(t)
 	for _, m := range must(manifests.Good())(t) {
 		t.Run(m.Name, func(t *testing.T) {
-			for _, err := range kinds[m.Kind].admit(t.Context(), m.Object, nil) {
+			for _, err := range admit(t.Context(), t, m.Kind, m.Object, nil) {
 				t.Error(err)
 			}
 		})
@@ -135,7 +68,6 @@ func TestGoodManifestsAreAccepted(t *testing.T) {
 }
 
 func TestBadManifestsAreRefused(t *testing.T) {
-	kinds := loadKinds(t)
 	bad := must(manifests.Bad())(t)
 	if len(bad) < 60 {
 		t.Errorf("found only %d bad manifests", len(bad))
@@ -145,7 +77,7 @@ func TestBadManifestsAreRefused(t *testing.T) {
 			if len(m.Wants) == 0 {
 				t.Fatal("does not begin with # want: <path>: <message>")
 			}
-			errs := kinds[m.Kind].admit(t.Context(), m.Object, nil)
+			errs := admit(t.Context(), t, m.Kind, m.Object, nil)
 			for _, want := range m.Wants {
 				if !refusedFor(errs, want) {
 					t.Errorf("want an error at %s that says %q, got:\n%v", want.Path, want.Message, errs.ToAggregate())

@@ -14,6 +14,7 @@ import (
 	sigsjson "sigs.k8s.io/json"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/crd"
 	"github.com/sluice-delivery/sluice/internal/manifests"
 )
 
@@ -120,8 +121,8 @@ func TestEveryFieldHasAnExample(t *testing.T) {
 	for _, m := range must(manifests.Good())(t) {
 		collectPaths(m.Kind, m.Object, shown)
 	}
-	for name, crd := range loadCRDs(t) {
-		for _, path := range schemaPaths(name, crd.Spec.Validation.OpenAPIV3Schema) {
+	for name, definition := range must(crd.Definitions())(t) {
+		for _, path := range schemaPaths(name, definition.Spec.Validation.OpenAPIV3Schema) {
 			if !shown[path] {
 				t.Errorf("%s is in no manifest in testdata/good", path)
 			}
@@ -184,7 +185,6 @@ func checkJSONNames(t *testing.T, of reflect.Type, seen map[reflect.Type]bool) {
 
 // Once set, a selector stays: its ReplicaSets carry it and cannot change theirs.
 func TestSelectorCannotBeChanged(t *testing.T) {
-	rollout := loadKinds(t)[v1alpha1.KindRollout]
 	read := func() map[string]any {
 		for _, m := range must(manifests.Good())(t) {
 			if m.Name == "seed-canary" {
@@ -199,12 +199,12 @@ func TestSelectorCannotBeChanged(t *testing.T) {
 		spec["selector"] = map[string]any{"matchLabels": map[string]any{"tier": "front"}}
 		spec["template"].(map[string]any)["metadata"].(map[string]any)["labels"] = map[string]any{"tier": "front"}
 	}
-	if errs := rollout.admit(t.Context(), read(), read()); len(errs) > 0 {
+	if errs := admit(t.Context(), t, v1alpha1.KindRollout, read(), read()); len(errs) > 0 {
 		t.Errorf("an unchanged selector: %v", errs.ToAggregate())
 	}
 	changed := read()
 	relabel(changed)
-	errs := rollout.admit(t.Context(), changed, read())
+	errs := admit(t.Context(), t, v1alpha1.KindRollout, changed, read())
 	if !refusedFor(errs, manifests.Want{Path: "spec.selector", Message: "selector cannot be changed once it is set"}) || len(errs) != 1 {
 		t.Errorf("a changed selector: %v", errs.ToAggregate())
 	}

@@ -3,6 +3,9 @@
 //	root.go      the program under its three names, its flags, and how it ends
 //	connect.go   kubeconfig flags to a client
 //	errors.go    what goes wrong, in one line that says what to do
+//	kind.go      what commands are given by name
+//	manifest.go  files of objects
+//	listing.go   tables of objects, and lines as they change
 //	patch.go     how commands write: the status first, through its subresource
 //	template.go  the object that holds the pod template: the Rollout, or what it refers to
 //

@@ -112,7 +112,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.getCommand(), a.listCommand(), a.statusCommand(),
 		a.promoteCommand(), a.abortCommand(), a.retryCommand(), a.pauseCommand(), a.restartCommand(), a.undoCommand(), a.setCommand(),
-		a.createCommand(), a.terminateCommand(),
+		a.createCommand(), a.terminateCommand(), a.lintCommand(),
 		a.versionCommand(),
 	)
 	for _, name := range []string{"dashboard", "notifications"} {

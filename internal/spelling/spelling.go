@@ -5,14 +5,15 @@ import "strings"
 
 // Nearest is the candidate that was probably meant, "" if none is near.
 func Nearest(word string, candidates []string) string {
-	best, least := "", len(word)/3+2 // a longer word has room for more mistakes
+	best, least, exactly := "", len(word)/3+2, 0 // a longer word has room for more mistakes
 	for _, c := range candidates {
-		d := distance(word, c)
+		letters := distance(word, c)
+		d := letters
 		if strings.HasPrefix(c, word) || strings.HasPrefix(word, c) {
 			d = min(d, 1)
 		}
-		if d < least {
-			best, least = c, d
+		if d < least || d == least && best != "" && letters < exactly {
+			best, least, exactly = c, d, letters
 		}
 	}
 	return best

@@ -1,0 +1,25 @@
+package hazard
+
+import "github.com/sluice-delivery/sluice/api/v1alpha1"
+
+// shortest is for how long old pods should be kept: as long as it may take until every node and load balancer knows where traffic
+// goes now.
+const shortest = v1alpha1.DefaultScaleDownDelaySeconds
+
+func (f *finder) blueGreen(b *v1alpha1.BlueGreenStrategy) {
+	const field = "spec.strategy.blueGreen"
+	f.unavailable(field+".maxUnavailable", b.MaxUnavailable)
+	f.delays(field, b.ScaleDownDelaySeconds, b.AbortScaleDownDelaySeconds)
+}
+
+func (f *finder) delays(field string, delay, abort *int32) {
+	if delay != nil && *delay >= 0 && *delay < shortest {
+		f.add(ShortDelay, field+".scaleDownDelaySeconds",
+			"the pods that served until now go %d s after the switch, and nodes and load balancers may still send them traffic: wait %d s or more",
+			*delay, shortest)
+	}
+	if abort != nil && *abort == 0 {
+		f.add(KeptForever, field+".abortScaleDownDelaySeconds",
+			"with 0 the pods of an aborted update stay until the next update: write 1 or more to have them taken away")
+	}
+}

@@ -1,0 +1,107 @@
+package hazard_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/hazard"
+)
+
+const probed = `
+  template: {spec: {containers: [{name: web, image: "registry:5000/web:1", readinessProbe: {}}]}}
+`
+
+func TestOf(t *testing.T) {
+	for name, tt := range map[string]struct {
+		spec string
+		want []string
+	}{
+		"the seed's 90 % of traffic on 10 % of pods": {
+			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, steps: [{setCanaryScale: {weight: 10}}, {setWeight: 90}, {pause: {}}]}}",
+			[]string{"CanaryOverload spec.strategy.canary.steps[1]: 90 % of the traffic goes to 1 pod (10 % of spec.replicas), so that each of them " +
+				"gets 9.0 times what a pod gets otherwise; setCanaryScale stays in force behind later setWeight steps: set more pods, " +
+				"or write \"setCanaryScale: {matchTrafficWeight: true}\" before"},
+		},
+		"the worst of several steps is told": {
+			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}, maxTrafficWeight: 1000}, " +
+				"steps: [{setCanaryScale: {replicas: 2}}, {setWeight: 400}, {setWeight: 800}, {setWeight: 500}]}}",
+			[]string{"CanaryOverload spec.strategy.canary.steps[2]: 80 % of the traffic goes to 2 pods (20 % of spec.replicas), so that each of them " +
+				"gets 4.0 times what a pod gets otherwise; setCanaryScale stays in force behind later setWeight steps: set more pods, " +
+				"or write \"setCanaryScale: {matchTrafficWeight: true}\" before"},
+		},
+		"scaled to nothing under traffic": {
+			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, steps: [{setWeight: 20}, {setCanaryScale: {replicas: 0}}]}}",
+			[]string{"CanaryOverload spec.strategy.canary.steps[1]: 20 % of the traffic would go to a canary without pods; " +
+				"setCanaryScale stays in force behind later setWeight steps: set more pods, or write \"setCanaryScale: {matchTrafficWeight: true}\" before"},
+		},
+		"the scale follows the weight again": {
+			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
+				"steps: [{setCanaryScale: {weight: 10}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 90}]}}",
+			nil,
+		},
+		"more pods than their share, and a little less": {
+			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
+				"steps: [{setCanaryScale: {replicas: 3}}, {setWeight: 5}, {setWeight: 40}]}}",
+			nil,
+		},
+		"no traffic yet": {
+			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, steps: [{setCanaryScale: {replicas: 0}}, {setWeight: 0}]}}",
+			nil,
+		},
+		"five percent of two pods": {
+			probed + "  replicas: 2\n  strategy: {canary: {steps: [{setWeight: 50}, {setWeight: 5}]}}",
+			[]string{"CoarseWeight spec.strategy.canary.steps[1].setWeight: 5 % of 2 pods is not possible without trafficRouting: the canary gets about 50 % of the traffic; " +
+				"use more replicas, or a router"},
+		},
+		"one replica that nobody set": {
+			probed + "  strategy: {canary: {steps: [{setWeight: 20}]}}",
+			[]string{"CoarseWeight spec.strategy.canary.steps[0].setWeight: 20 % of 1 pod is not possible without trafficRouting: the canary gets about 50 % of the traffic; " +
+				"use more replicas, or a router"},
+		},
+		"weights that pods can follow": {probed + "  replicas: 10\n  strategy: {canary: {steps: [{setWeight: 5}, {setWeight: 41}, {setWeight: 100}]}}", nil},
+		"all pods may be missing": {
+			probed + "  replicas: 3\n  strategy: {canary: {maxUnavailable: 100%}}",
+			[]string{"AllUnavailable spec.strategy.canary.maxUnavailable: with 100% of 3 pods, all of them may be missing at the same time during an update or a restart: allow fewer"},
+		},
+		"blue-green without delays, and no way back": {
+			probed + "  revisionHistoryLimit: 0\n  strategy: {blueGreen: {activeService: a, scaleDownDelaySeconds: 0, abortScaleDownDelaySeconds: 0}}",
+			[]string{
+				"NoHistory spec.revisionHistoryLimit: with 0 no earlier version is kept, and there is nothing to undo to: keep at least 1",
+				"ShortDelay spec.strategy.blueGreen.scaleDownDelaySeconds: the pods that served until now go 0 s after the switch, " +
+					"and nodes and load balancers may still send them traffic: wait 30 s or more",
+				"KeptForever spec.strategy.blueGreen.abortScaleDownDelaySeconds: with 0 the pods of an aborted update stay until the next update: " +
+					"write 1 or more to have them taken away",
+			},
+		},
+		"images that move, and nothing that tells when pods serve": {
+			`  template: {spec: {containers: [{name: a, image: "registry:5000/web"}, {name: b, image: "web:latest"}, {name: c, image: "web@sha256:0"}]}}
+  strategy: {canary: {}}`,
+			[]string{
+				`MovingImage spec.template.spec.containers[0].image: "registry:5000/web" may be another image tomorrow: pods of one version could differ, ` +
+					`and an update to it would change nothing; use a tag for each version, or a digest`,
+				`MovingImage spec.template.spec.containers[1].image: "web:latest" may be another image tomorrow: pods of one version could differ, ` +
+					`and an update to it would change nothing; use a tag for each version, or a digest`,
+				"NoReadiness spec.template.spec.containers: no container has a readinessProbe, so a pod counts as available as soon as it runs, " +
+					"and traffic follows: add one, or minReadySeconds",
+			},
+		},
+		"ready after a while": {"  minReadySeconds: 5\n  template: {spec: {containers: [{name: a, image: \"web:1\"}]}}\n  strategy: {canary: {}}", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ro v1alpha1.Rollout
+			if err := yaml.UnmarshalStrict([]byte("spec:\n"+tt.spec), &ro); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, h := range hazard.Of(&ro) {
+				got = append(got, string(h.Kind)+" "+h.String())
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,14 @@
+// Package lint finds what is wrong with manifests before they are applied: everything, not the first, each with its line.
+//
+//	lint.go       files → findings
+//	document.go   text → objects that know on which lines their fields are
+//	shape.go      one object: fields that there are not, and values of the wrong sort
+//	schema.go     one object: the CRD's schema and rules, and what the engine refuses
+//	reference.go  among objects: what they name, and whether that fits
+//	argument.go   arguments of analyses
+//
+// What is wrong is an error: the API server or the controller would refuse it. What only may be wrong is a warning: a name that is not
+// in these files may be in others, and a hazard (package hazard) may be meant.
+//
+// What must not be here: clusters, files, colours. It is given texts, and tells.
+package lint

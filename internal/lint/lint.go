@@ -1,0 +1,114 @@
+package lint
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// File is one to look at.
+type File struct {
+	// Name is what findings call it.
+	Name string
+	Text []byte
+}
+
+// Severity is how bad a finding is.
+type Severity string
+
+// The severities.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+)
+
+// Finding is one thing that is wrong, or may be.
+type Finding struct {
+	File string `json:"file"`
+	// Line counts from 1.
+	Line     int      `json:"line"`
+	Severity Severity `json:"severity"`
+	// Object is the kind and name of the object: "Rollout web". Empty where it is the file that is wrong.
+	Object string `json:"object,omitempty"`
+	// Field is the path of the field, empty where it is the object that is wrong.
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+}
+
+// String is the finding in one line, as compilers write it.
+func (f Finding) String() string {
+	text := fmt.Sprintf("%s:%d: %s: ", f.File, f.Line, f.Severity)
+	for _, part := range []string{f.Object, f.Field} {
+		if part != "" {
+			text += part + ": "
+		}
+	}
+	return text + f.Message
+}
+
+// Result is what there is to say about files.
+type Result struct {
+	// Findings are in the order of the files, and by line.
+	Findings []Finding
+	// Objects is the number of objects that were looked at.
+	Objects int
+}
+
+// Count is the number of findings of a severity.
+func (r Result) Count(s Severity) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Files looks at the objects of some files, each by itself and then all together. An error means that it could not be done.
+func Files(ctx context.Context, files []File) (Result, error) {
+	l := linter{order: map[string]int{}}
+	for i, file := range files {
+		l.order[file.Name] = i
+		l.parse(file)
+	}
+	for _, o := range l.objects {
+		if err := l.checkObject(ctx, o); err != nil {
+			return Result{}, err
+		}
+	}
+	l.checkReferences()
+	slices.SortStableFunc(l.findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(l.order[a.File], l.order[b.File]), cmp.Compare(a.Line, b.Line))
+	})
+	return Result{Findings: slices.Compact(l.findings), Objects: len(l.objects)}, nil
+}
+
+// linter collects objects and findings.
+type linter struct {
+	order    map[string]int
+	objects  []*object
+	findings []Finding
+}
+
+// report tells of something about a field of an object; an empty field is the object itself.
+func (l *linter) report(s Severity, o *object, field, format string, args ...any) {
+	l.findings = append(l.findings, Finding{
+		File: o.file, Line: o.line(field), Severity: s, Object: o.title(), Field: field, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+func (l *linter) fail(o *object, field, format string, args ...any) {
+	l.report(Error, o, field, format, args...)
+}
+
+// mistake is fail for what an object itself has wrong: nothing is to be told twice of the same field.
+func (l *linter) mistake(o *object, field, format string, args ...any) {
+	o.mistakes = append(o.mistakes, field)
+	l.fail(o, field, format, args...)
+}
+
+func (l *linter) warn(o *object, field, format string, args ...any) {
+	l.report(Warning, o, field, format, args...)
+}

@@ -1,0 +1,159 @@
+package lint
+
+import (
+	"context"
+	encodingjson "encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/json"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/crd"
+	"github.com/sluice-delivery/sluice/internal/hazard"
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/spelling"
+)
+
+// ours are our kinds, as types.
+var ours = map[string]func() any{
+	v1alpha1.KindRollout:                 func() any { return &v1alpha1.Rollout{} },
+	v1alpha1.KindExperiment:              func() any { return &v1alpha1.Experiment{} },
+	v1alpha1.KindAnalysisRun:             func() any { return &v1alpha1.AnalysisRun{} },
+	v1alpha1.KindAnalysisTemplate:        func() any { return &v1alpha1.AnalysisTemplate{} },
+	v1alpha1.KindClusterAnalysisTemplate: func() any { return &v1alpha1.ClusterAnalysisTemplate{} },
+}
+
+// theirs are kinds of Kubernetes that ours name, by group and kind.
+var theirs = map[string]func() any{
+	"/Service":                  func() any { return &corev1.Service{} },
+	"/PodTemplate":              func() any { return &corev1.PodTemplate{} },
+	"apps/Deployment":           func() any { return &appsv1.Deployment{} },
+	"apps/ReplicaSet":           func() any { return &appsv1.ReplicaSet{} },
+	"networking.k8s.io/Ingress": func() any { return &networkingv1.Ingress{} },
+}
+
+// checkObject looks at one object by itself.
+func (l *linter) checkObject(ctx context.Context, o *object) error {
+	ourKinds := slices.Sorted(maps.Keys(ours))
+	switch {
+	case o.group() != v1alpha1.GroupVersion.Group:
+		if slices.Contains(ourKinds, o.kind) && o.apiVersion != "" {
+			l.warn(o, "apiVersion", "%s of %q is not looked at: those of rollouts are of %q", o.kind, o.apiVersion, v1alpha1.GroupVersion)
+		}
+		if make, known := theirs[o.group()+"/"+o.kind]; known {
+			l.read(o, o.fields, make())
+		}
+		return nil
+	case ours[o.kind] == nil:
+		// Other products have kinds in this group too.
+		if near := spelling.Nearest(o.kind, ourKinds); near != "" {
+			l.fail(o, "kind", "there is no kind %q in %s; did you mean %q?", o.kind, o.apiVersion, near)
+		}
+		return nil
+	case o.apiVersion != v1alpha1.GroupVersion.String():
+		l.fail(o, "apiVersion", "there is no version %q of %s: write %q", o.apiVersion, o.kind, v1alpha1.GroupVersion)
+		return nil
+	}
+	return l.checkOurs(ctx, o)
+}
+
+func (l *linter) checkOurs(ctx context.Context, o *object) error {
+	l.checkName(o)
+	typed := ours[o.kind]()
+	kind, _, err := crd.Of(o.kind)
+	if err != nil {
+		return err
+	}
+	fits := l.checkShape(o, typed)
+	for _, e := range kind.Admit(ctx, o.copy(), nil) {
+		if !o.told(e.Field) {
+			l.fail(o, e.Field, "%s", errorText(e))
+		}
+		o.mistakes = append(o.mistakes, e.Field)
+	}
+	l.read(o, fits, typed)
+	return nil
+}
+
+// checkName: whoever applies a file needs a name; and the names of children are made of it.
+func (l *linter) checkName(o *object) {
+	metadata, _ := o.fields["metadata"].(map[string]any)
+	switch generated, _ := metadata["generateName"].(string); {
+	case o.name == "" && generated == "":
+		l.fail(o, "metadata.name", "is missing: give the object a name")
+	case o.name != "":
+		for _, text := range validation.IsDNS1123Subdomain(o.name) {
+			l.fail(o, "metadata.name", "%q is no name: %s", o.name, text)
+		}
+	}
+}
+
+// checkRollout finds what the controller would refuse, as far as the schema does not, and what is hazardous.
+func (l *linter) checkRollout(o *object, ro *v1alpha1.Rollout) {
+	with := ro
+	if ref := ro.Spec.WorkloadRef; ref != nil {
+		if workload := l.workload(o, ref); workload != nil {
+			var problems []spec.Problem
+			with, problems = spec.WithWorkload(ro, workload)
+			l.problems(o, problems)
+		}
+	}
+	_, problems := spec.Resolve(with)
+	l.problems(o, problems)
+	for _, h := range hazard.Of(with) {
+		l.warn(o, h.Field, "%s", h.Text)
+	}
+}
+
+// problems reports what the controller would, unless it has been said already.
+func (l *linter) problems(o *object, problems []spec.Problem) {
+	for _, p := range problems {
+		if !o.told(p.Field) {
+			l.mistake(o, p.Field, "%s", p.Text)
+		}
+	}
+}
+
+// read reads fields of an object as a type, for those who look at what it names.
+func (l *linter) read(o *object, fields map[string]any, into any) {
+	text, err := encodingjson.Marshal(fields)
+	if err == nil {
+		err = json.UnmarshalCaseSensitivePreserveInts(text, into)
+	}
+	if err == nil {
+		o.typed = into
+		return
+	}
+	if len(o.mistakes) == 0 { // which may be why
+		l.mistake(o, "", "it cannot be read: %s", err)
+	}
+}
+
+// errorText is what a schema has to say about a field, without what the reader sees anyway.
+func errorText(e *field.Error) string {
+	detail := strings.TrimPrefix(e.Detail, e.Field+" in body ")
+	switch e.Type {
+	case field.ErrorTypeRequired:
+		if detail == "" || detail == "Required value" {
+			return "is missing"
+		}
+	case field.ErrorTypeNotSupported:
+		return fmt.Sprintf("%q is not one of the %s", fmt.Sprint(e.BadValue), detail)
+	case field.ErrorTypeDuplicate:
+		return "is there twice: remove one of them, or give it another name"
+	case field.ErrorTypeTypeInvalid, field.ErrorTypeInvalid, field.ErrorTypeNotFound, field.ErrorTypeForbidden, field.ErrorTypeTooLong,
+		field.ErrorTypeTooMany, field.ErrorTypeTooShort, field.ErrorTypeTooFew, field.ErrorTypeInternal:
+	}
+	if detail == "" {
+		return e.ErrorBody()
+	}
+	return detail
+}
