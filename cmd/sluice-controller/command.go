@@ -17,6 +17,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/internal/buildinfo"
 	"github.com/sluice-delivery/sluice/internal/controller"
+	"github.com/sluice-delivery/sluice/internal/metric/prometheus"
 )
 
 // usageError is a mistake in how the program was called.
@@ -108,6 +109,8 @@ func start(cmd *cobra.Command, s settings, o controller.Options) error {
 	if err != nil {
 		return err
 	}
+	o.PrometheusAddress = os.Getenv(prometheus.AddressVariable)
+	o.JobKubeconfig, o.JobNamespace = os.Getenv(controller.JobKubeconfigVariable), os.Getenv(controller.JobNamespaceVariable)
 	o.OwnNamespace = cmp.Or(os.Getenv("POD_NAMESPACE"), namespace)
 	if s.namespaced {
 		o.Namespace = namespace

@@ -14,12 +14,15 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/metric/prometheus/prometheustest"
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
@@ -54,6 +57,15 @@ func createRun(t *testing.T, ns *playtest.Namespace, name, spec string) *v1alpha
 	}
 	createObject(t, ns, run)
 	return run
+}
+
+func createTemplateOf(t *testing.T, ns *playtest.Namespace, name, spec string) {
+	t.Helper()
+	template := &v1alpha1.AnalysisTemplate{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns.Name}}
+	if err := yaml.UnmarshalStrict([]byte(spec), &template.Spec); err != nil {
+		t.Fatal(err)
+	}
+	createObject(t, ns, template)
 }
 
 func hasEnded(run *v1alpha1.AnalysisRun) bool { return run.Status.CompletedAt != nil }
@@ -251,11 +263,7 @@ func TestACanaryJudgedByItsServers(t *testing.T) {
 		"errors": `{args: [{name: hash}], metrics: [` + metric("interval: 1s,") + `]}`,
 		"once":   `{metrics: [` + metric("interval: 1s, count: 2,") + `]}`,
 	} {
-		template := &v1alpha1.AnalysisTemplate{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns.Name}}
-		if err := yaml.UnmarshalStrict([]byte(spec), &template.Spec); err != nil {
-			t.Fatal(err)
-		}
-		createObject(t, ns, template)
+		createTemplateOf(t, ns, name, spec)
 	}
 	ns.StartController()
 	ns.CreateRollout(canary(4, judgedCanary))
@@ -280,5 +288,128 @@ func TestACanaryJudgedByItsServers(t *testing.T) {
 		if run.Status.CompletedAt == nil {
 			t.Errorf("%s goes on behind the update: %s", run.Name, run.Status.Phase)
 		}
+	}
+}
+
+// TestACanaryJudgedByPrometheus asks a real server about a canary, in the background and as a step.
+func TestACanaryJudgedByPrometheus(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	g := newGauge(t, "error_rate 0.01\n")
+	address := prometheustest.Start(t, strings.TrimPrefix(g.URL, "http://"))
+	prometheustest.WaitFor(t, address, "error_rate")
+	metric := func(more string) string {
+		return `{name: errors, successCondition: "result[0] < 0.05", ` + more + ` provider: {prometheus: {address: "` + address + `", query: "max(error_rate)"}}}`
+	}
+	for name, spec := range map[string]string{
+		"errors": `{args: [{name: hash}], metrics: [` + metric("interval: 1s,") + `]}`,
+		"once":   `{metrics: [` + metric("interval: 1s, count: 2,") + `]}`,
+	} {
+		createTemplateOf(t, ns, name, spec)
+	}
+	ns.StartController()
+	ns.CreateRollout(canary(4, judgedCanary))
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to pass the analysis and pause", playtest.AtStep(3))
+	g.value.Store("error_rate 0.4\n")
+	aborted := ns.WaitForRollout("web", "to be aborted", playtest.Degraded)
+	for _, part := range []string{`Metric "errors" assessed Failed`, `value [0.4] of query "max(error_rate)"`, `successCondition "result[0] < 0.05"`} {
+		if !strings.Contains(aborted.Status.Message, part) {
+			t.Errorf("message %q, want %q in it", aborted.Status.Message, part)
+		}
+	}
+	for _, run := range ns.AnalysisRuns() {
+		if got := run.Status.MetricResults[0].Metadata["ResolvedPrometheusQuery"]; got != "max(error_rate)" {
+			t.Errorf("%s tells of the query %q", run.Name, got)
+		}
+	}
+}
+
+// TestMeasurementsThatAreJobs runs real Jobs, whose pods end as their commands say.
+func TestMeasurementsThatAreJobs(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController()
+	spec := func(image, command, more string) string {
+		return `{metrics: [{name: load, provider: {job: {spec: {` + more + ` template: {spec: {restartPolicy: Never, containers: [{name: load, image: "` + image +
+			`", command: [sh, -c, "` + command + `"]}]}}}}}}]}`
+	}
+	for name, c := range map[string]struct {
+		spec  string
+		phase v1alpha1.AnalysisPhase
+		want  string
+	}{
+		"good":    {spec("busybox:1", "sleep 1", ""), v1alpha1.AnalysisPhaseSuccessful, ""},
+		"bad":     {spec("busybox:1", "exit 3", ""), v1alpha1.AnalysisPhaseFailed, "failed: BackoffLimitExceeded: Job has reached the specified backoff limit; container load ended with exit code 3"},
+		"late":    {spec("busybox:1", "sleep 600", "activeDeadlineSeconds: 2,"), v1alpha1.AnalysisPhaseFailed, "failed: DeadlineExceeded"},
+		"unknown": {spec("busybox:bad", "sleep 1", ""), v1alpha1.AnalysisPhaseInconclusive, "never ran: container load: ImagePullBackOff"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := createRun(t, ns, name, c.spec)
+			ended := ns.WaitForAnalysisRun(name, "to end", hasEnded)
+			if ended.Status.Phase != c.phase || !strings.Contains(ended.Status.Message, c.want) {
+				t.Errorf("%s: %s; want %s: %s", ended.Status.Phase, ended.Status.Message, c.phase, c.want)
+			}
+			job := string(run.UID) + ".load.1"
+			if got := ended.Status.MetricResults[0].Measurements[0].Metadata["job-name"]; got != job {
+				t.Errorf("the Job is %s, want %s", got, job)
+			}
+		})
+	}
+
+	t.Run("terminated", func(t *testing.T) {
+		run := createRun(t, ns, "terminated", spec("busybox:1", "sleep 600", ""))
+		key := client.ObjectKey{Namespace: ns.Name, Name: string(run.UID) + ".load.1"}
+		ns.WaitForAnalysisRun("terminated", "to have a Job", func(run *v1alpha1.AnalysisRun) bool {
+			r := run.Status.MetricResults
+			return len(r) > 0 && len(r[0].Measurements) > 0 && r[0].Measurements[0].Message != "the Job is about to be created"
+		})
+		var job batchv1.Job
+		if err := ns.Client.Get(t.Context(), key, &job); err != nil {
+			t.Fatal(err)
+		}
+		if !metav1.IsControlledBy(&job, run) {
+			t.Errorf("owners %v", job.OwnerReferences)
+		}
+		if diff := gocmp.Diff(map[string]string{v1alpha1.AnalysisRunUIDLabel: string(run.UID)}, job.Labels); diff != "" {
+			t.Errorf("labels (-want +got):\n%s", diff)
+		}
+		patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"terminate":true}}`))
+		if err := ns.Client.Patch(t.Context(), run, patch); err != nil {
+			t.Fatal(err)
+		}
+		ended := ns.WaitForAnalysisRun("terminated", "to end", hasEnded)
+		if ended.Status.Phase != v1alpha1.AnalysisPhaseSuccessful || ended.Status.Message != "Run Terminated" {
+			t.Errorf("%s: %s", ended.Status.Phase, ended.Status.Message)
+		}
+		ns.WaitForJobToGo(key.Name)
+	})
+}
+
+// TestJobsOutliveTheController kills the controller while a Job runs: it is the same Job that counts.
+func TestJobsOutliveTheController(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController()
+	createRun(t, ns, "run", `{metrics: [{name: load, interval: 1s, count: 2, provider: {job: {spec: {template: {spec: {containers: [{name: load, image: "busybox:1", command: [sleep, "3"]}]}}}}}}]}`)
+	for n := 1; n <= 2; n++ {
+		ns.WaitForAnalysisRun("run", fmt.Sprintf("to run Job %d", n), func(run *v1alpha1.AnalysisRun) bool {
+			r := run.Status.MetricResults
+			return len(r) > 0 && len(r[0].Measurements) == n
+		})
+		ns.StopController(syscall.SIGKILL)
+		ns.StartController()
+	}
+	run := ns.WaitForAnalysisRun("run", "to end", hasEnded)
+	if r := run.Status.MetricResults[0]; run.Status.Phase != v1alpha1.AnalysisPhaseSuccessful || r.Count != 2 || len(r.Measurements) != 2 {
+		t.Errorf("%s: %+v", run.Status.Phase, r)
+	}
+	var jobs batchv1.JobList
+	if err := ns.Client.List(t.Context(), &jobs, client.InNamespace(ns.Name)); err != nil {
+		t.Fatal(err)
+	}
+	if len(jobs.Items) != 2 {
+		t.Errorf("%d Jobs for 2 measurements", len(jobs.Items))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -52,6 +53,10 @@ type Options struct {
 	RetryPeriod              time.Duration
 	// RolloutThreads and AnalysisThreads are how many Rollouts and AnalysisRuns are worked on at once.
 	RolloutThreads, AnalysisThreads int
+	// PrometheusAddress is that of the server where a metric names none; may be empty.
+	PrometheusAddress string
+	// JobKubeconfig is that of the cluster where Jobs run that are measurements, and JobNamespace their namespace; both may be empty.
+	JobKubeconfig, JobNamespace string
 }
 
 // Run looks after Rollouts until ctx ends.
@@ -100,8 +105,13 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 
 // addAnalysisRuns has AnalysisRuns measured.
 func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, events record.EventRecorder, log *slog.Logger) error {
-	runs := NewAnalysisRuns(ctx, clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log, registry.New())
-	err := ctrl.NewControllerManagedBy(mgr).
+	jobs, err := newJobs(mgr, o)
+	if err != nil {
+		return err
+	}
+	providers := registry.New(registry.Options{Clock: clock.RealClock{}, PrometheusAddress: o.PrometheusAddress, Jobs: jobs})
+	runs := NewAnalysisRuns(ctx, clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log, providers)
+	err = ctrl.NewControllerManagedBy(mgr).
 		Named("analysisrun").
 		For(&v1alpha1.AnalysisRun{}, builder.WithPredicates(notOnlyMeasured)).
 		WatchesRawSource(source.Func(runs.flights.announce)).
@@ -165,7 +175,7 @@ func newManager(config *rest.Config, o Options) (manager.Manager, error) {
 func scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		v1alpha1.AddToScheme, appsv1.AddToScheme, autoscalingv1.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme,
+		v1alpha1.AddToScheme, appsv1.AddToScheme, autoscalingv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			panic(err) // the types are compiled in

@@ -5,17 +5,32 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/utils/clock"
+
 	"github.com/sluice-delivery/sluice/internal/metric"
+	"github.com/sluice-delivery/sluice/internal/metric/job"
+	"github.com/sluice-delivery/sluice/internal/metric/prometheus"
 	"github.com/sluice-delivery/sluice/internal/metric/web"
 )
 
 // Registry has the providers by the names of their fields in a metric.
 type Registry map[string]metric.Provider
 
+// Options are what providers need of their surroundings.
+type Options struct {
+	Clock clock.PassiveClock
+	// PrometheusAddress is that of the server where a metric names none; may be empty.
+	PrometheusAddress string
+	// Jobs is where measurements run that are Jobs.
+	Jobs job.Provider
+}
+
 // New returns all providers.
-func New() Registry {
+func New(o Options) Registry {
 	return Registry{
-		"web": web.Provider{},
+		"job":        o.Jobs,
+		"prometheus": prometheus.Provider{Clock: o.Clock, Address: o.PrometheusAddress},
+		"web":        web.Provider{},
 	}
 }
 
