@@ -2,13 +2,11 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
@@ -67,32 +66,39 @@ func (r *Rollouts) observeAnalyses(ctx context.Context, seen *plan.Observed, ver
 		seen.AnalysisRuns = append(seen.AnalysisRuns, run)
 		versions[run.UID] = run.ResourceVersion
 	}
-	seen.Templates = analysis.Templates{}
-	for refs := analysis.References(seen.Rollout); len(refs) > 0; refs = refs[1:] {
-		if _, known := seen.Templates[refs[0]]; known {
+	templates, err := r.readTemplates(ctx, seen.Rollout.Namespace, analysis.References(seen.Rollout))
+	seen.Templates = templates
+	return err
+}
+
+// readTemplates reads the templates that are referred to, and those that they refer to in turn, as far as they exist.
+func (w *writer) readTemplates(ctx context.Context, namespace string, refs []v1alpha1.AnalysisTemplateRef) (analysis.Templates, error) {
+	templates := analysis.Templates{}
+	for ; len(refs) > 0; refs = refs[1:] {
+		if _, known := templates[refs[0]]; known {
 			continue
 		}
-		template, err := r.template(ctx, seen.Rollout.Namespace, refs[0])
+		template, err := w.template(ctx, namespace, refs[0])
 		switch {
 		case apierrors.IsNotFound(err): // which is the engine's business
 		case err != nil:
-			return fmt.Errorf("read the analysis template %s: %w", refs[0].TemplateName, err)
+			return nil, fmt.Errorf("read the analysis template %s: %w", refs[0].TemplateName, err)
 		default:
-			seen.Templates[refs[0]] = template
+			templates[refs[0]] = template
 			refs = slices.Concat(refs, template.Templates)
 		}
 	}
-	return nil
+	return templates, nil
 }
 
-func (r *Rollouts) template(ctx context.Context, namespace string, ref v1alpha1.AnalysisTemplateRef) (*v1alpha1.AnalysisTemplateSpec, error) {
+func (w *writer) template(ctx context.Context, namespace string, ref v1alpha1.AnalysisTemplateRef) (*v1alpha1.AnalysisTemplateSpec, error) {
 	if ref.ClusterScope {
 		var template v1alpha1.ClusterAnalysisTemplate
-		err := r.client.Get(ctx, client.ObjectKey{Name: ref.TemplateName}, &template)
+		err := w.client.Get(ctx, client.ObjectKey{Name: ref.TemplateName}, &template)
 		return &template.Spec, err
 	}
 	var template v1alpha1.AnalysisTemplate
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.TemplateName}, &template)
+	err := w.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.TemplateName}, &template)
 	return &template.Spec, err
 }
 
@@ -156,59 +162,14 @@ func (w *templateWalk) from(ctx context.Context, namespace string, ref v1alpha1.
 	return nil
 }
 
-// runRefusal carries what the engine must know of an AnalysisRun that could not be created.
-type runRefusal struct{ plan.CreateFailure }
-
-func (r *runRefusal) Error() string {
-	return fmt.Sprintf("create AnalysisRun %s: %s", r.Name, r.Message)
-}
-
-func (r *Rollouts) createRun(ctx context.Context, rollout *v1alpha1.Rollout, want *v1alpha1.AnalysisRun) error {
-	run := want.DeepCopy()
-	err := r.client.Create(ctx, run)
-	switch {
-	case err == nil:
-		r.sent.wrote(client.ObjectKeyFromObject(rollout), run, r.clock.Now())
-		return nil
-	case apierrors.IsAlreadyExists(err):
-		return r.foundRun(ctx, rollout, want)
-	case refused(err):
-		return &runRefusal{plan.CreateFailure{Name: want.Name, Message: err.Error()}}
-	}
-	return fmt.Errorf("create AnalysisRun %s: %w", want.Name, err)
-}
-
-// foundRun is for an AnalysisRun that exists already: the cache will show it if it is the Rollout's, and never if it is not.
-func (r *Rollouts) foundRun(ctx context.Context, rollout *v1alpha1.Rollout, want *v1alpha1.AnalysisRun) error {
-	var have v1alpha1.AnalysisRun
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(want), &have); err != nil {
-		return fmt.Errorf("read AnalysisRun %s, which exists already: %w", want.Name, err)
-	}
-	if metav1.IsControlledBy(&have, rollout) {
-		r.sent.wrote(client.ObjectKeyFromObject(rollout), &have, r.clock.Now())
-		return errBehind
-	}
-	return &runRefusal{plan.CreateFailure{Name: want.Name, Taken: true, Message: "the name is taken"}}
-}
-
-func (r *Rollouts) deleteRun(ctx context.Context, rollout *v1alpha1.Rollout, run *v1alpha1.AnalysisRun) error {
-	err := r.client.Delete(ctx, run, client.PropagationPolicy(metav1.DeletePropagationBackground),
-		client.Preconditions{UID: &run.UID, ResourceVersion: &run.ResourceVersion})
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete AnalysisRun %s: %w", run.Name, err)
-	}
-	r.sent.deleted(client.ObjectKeyFromObject(rollout), run, r.clock.Now())
-	return nil
-}
-
 // carryOutRuns carries a plan out, and asks the engine again about each AnalysisRun that the API server does not take.
 func (r *Rollouts) carryOutRuns(ctx context.Context, log *slog.Logger, seen plan.Observed) (plan.Plan, error) {
 	for {
 		next, err := r.carryOut(ctx, log, seen)
-		var refusal *runRefusal
-		if !errors.As(err, &refusal) {
+		refused, ok := asRefusal(err, experiment.AnalysisRun)
+		if !ok {
 			return next, err
 		}
-		seen.RunFailures = append(seen.RunFailures, refusal.CreateFailure)
+		seen.RunFailures = append(seen.RunFailures, refused.CreateFailure)
 	}
 }

@@ -6,7 +6,8 @@
 //	setup.go    one page of wiring: caches, watches, queues, events
 //	rollout.go  the loop: observe, plan, apply
 //	observe.go  objects into plan.Observed, but not before the caches show this controller's own last writes
-//	apply.go    a plan into API requests, each bound to the version of the object that it was decided on
+//	apply.go    a plan into API requests
+//	writer.go   what that shares with experiment.go, the same loop for Experiments: writes bound to the version that they were decided on
 //	workload.go the object that a template comes from
 //	services.go Services: found, read live, released; pods.go and analysis.go do the same for pods and AnalysisRuns
 //	sent.go     what was written and not yet seen again

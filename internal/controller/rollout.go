@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
@@ -21,20 +22,15 @@ const lookAgain = 100 * time.Millisecond
 
 // Rollouts carries out what the engine decides about Rollouts.
 type Rollouts struct {
-	clock clock.PassiveClock
-	// client reads from the caches and writes to the API server; live reads from the API server.
-	client client.Client
-	live   client.Reader
+	writer
 	events record.EventRecorder
-	log    *slog.Logger
-	sent   *sent
 	// workloads reads what a workloadRef refers to.
 	workloads *workloads
 }
 
 // NewRollouts returns the reconciler of Rollouts. Reads of c come from caches, those of live from the API server itself.
 func NewRollouts(clk clock.PassiveClock, c client.Client, live client.Reader, events record.EventRecorder, log *slog.Logger) *Rollouts {
-	return &Rollouts{clock: clk, client: c, live: live, events: events, log: log, sent: newSent()}
+	return &Rollouts{writer: newWriter(clk, c, live, log), events: events}
 }
 
 // Reconcile is one pass over one Rollout.
@@ -52,8 +48,8 @@ func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 	}
 
 	next, err := r.carryOutRuns(ctx, log, seen)
-	if failure, ok := asRefusal(err); ok {
-		seen.CreateFailure = &failure
+	if refused, ok := asRefusal(err, experiment.ReplicaSet); ok {
+		seen.CreateFailure = &refused.CreateFailure
 		next, err = r.carryOutRuns(ctx, log, seen)
 	}
 	switch {

@@ -100,6 +100,9 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err := addAnalysisRuns(ctx, mgr, o, events, log); err != nil {
 		return err
 	}
+	if err := startExperiments(mgr, events, log, o.RolloutThreads); err != nil {
+		return err
+	}
 	return mgr.Start(ctx)
 }
 
@@ -134,6 +137,8 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 		{&v1alpha1.Rollout{}, workloadIndex, indexWorkload},
 		{&corev1.Service{}, managerIndex, indexManager},
 		{&v1alpha1.AnalysisRun{}, ownerIndex, indexOwner},
+		{&corev1.Service{}, ownerIndex, indexOwner},
+		{&v1alpha1.Experiment{}, serviceIndex, indexNamedServices},
 		{&v1alpha1.Rollout{}, templateIndex, indexTemplates},
 		{&v1alpha1.AnalysisTemplate{}, templateIndex, indexTemplates},
 		{&v1alpha1.ClusterAnalysisTemplate{}, templateIndex, indexTemplates},
@@ -199,6 +204,7 @@ func caching(o Options) (cache.Options, error) {
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&v1alpha1.AnalysisRun{}: {Label: ofInstance},
+			&v1alpha1.Experiment{}:  {Label: ofInstance},
 
 			&v1alpha1.Rollout{}:  {Label: ofInstance},
 			&appsv1.ReplicaSet{}: {Label: labels.NewSelector().Add(*ofVersion)},

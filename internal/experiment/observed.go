@@ -104,9 +104,9 @@ func (p *pass) service(name string) *corev1.Service {
 // owns reports whether an object is this Experiment's own.
 func (p *pass) owns(obj metav1.Object) bool { return metav1.IsControlledBy(obj, p.Experiment) }
 
-// leaving reports whether a name is going to be free: its object is being deleted, or is of another Experiment, which takes it away
+// Leaving reports whether a name is going to be free: its object is being deleted, or is of another Experiment, which takes it away
 // with its pods.
-func leaving(obj metav1.Object) bool {
+func Leaving(obj metav1.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(obj)
 	return obj.GetDeletionTimestamp() != nil || owner != nil && owner.Kind == v1alpha1.KindExperiment
 }

@@ -24,7 +24,7 @@ func (p *pass) growService(t *template) (missing string) {
 	case have != nil && p.owns(have) && have.DeletionTimestamp == nil:
 		t.is.ServiceName = have.Name
 		return ""
-	case have != nil && leaving(have), refused && failure.Leaving:
+	case have != nil && Leaving(have), refused && failure.Leaving:
 		return p.awaitLeaving(t, Service, t.Service)
 	case have != nil, refused && failure.Taken:
 		p.finish(t, v1alpha1.TemplateStatusError, fmt.Sprintf("Service %q is there already and is not of this Experiment: delete it, or give %s.service another name", t.Service, t.Field))

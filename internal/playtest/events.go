@@ -22,6 +22,12 @@ func (ns *Namespace) WaitForRunEvents(run string, wanted ...string) {
 	ns.waitForEvents(v1alpha1.KindAnalysisRun, run, wanted)
 }
 
+// WaitForExperimentEvents does the same for the events of an Experiment.
+func (ns *Namespace) WaitForExperimentEvents(experiment string, wanted ...string) {
+	ns.t.Helper()
+	ns.waitForEvents(v1alpha1.KindExperiment, experiment, wanted)
+}
+
 func (ns *Namespace) waitForEvents(kind, name string, wanted []string) {
 	ns.t.Helper()
 	var list corev1.EventList

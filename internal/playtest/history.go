@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,7 +56,8 @@ func (p Point) String() string {
 	return fmt.Sprintf("resourceVersion %s: %s", p.ResourceVersion, strings.Join(parts, ", "))
 }
 
-// History records every state that the namespace's Rollouts, ReplicaSets and Services go through.
+// History records every state that the namespace's Rollouts, ReplicaSets and Services go through. Changes of Experiments and what
+// belongs to them make points too, and are not in them.
 type History struct {
 	ns     *Namespace
 	cancel context.CancelFunc
@@ -77,8 +79,10 @@ func (ns *Namespace) Record() *History {
 		sets     appsv1.ReplicaSetList
 		services corev1.ServiceList
 		rollouts v1alpha1.RolloutList
+
+		experiments v1alpha1.ExperimentList
 	)
-	for _, list := range []client.ObjectList{&sets, &services, &rollouts} {
+	for _, list := range []client.ObjectList{&sets, &services, &rollouts, &experiments} {
 		if err := ns.Client.List(ctx, list, client.InNamespace(ns.Name)); err != nil {
 			ns.t.Fatal(err)
 		}
@@ -115,6 +119,9 @@ func (h *History) take(events watch.Interface) {
 func (p *Point) see(e watch.Event) {
 	gone := e.Type == watch.Deleted
 	p.ResourceVersion = e.Object.(client.Object).GetResourceVersion()
+	if owner := metav1.GetControllerOf(e.Object.(client.Object)); owner != nil && owner.Kind == v1alpha1.KindExperiment {
+		return // it is none of the Rollout's pods
+	}
 	switch obj := e.Object.(type) {
 	case *appsv1.ReplicaSet:
 		p.Sets[obj.Labels[v1alpha1.PodTemplateHashLabel]] = *obj

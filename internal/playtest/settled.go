@@ -33,7 +33,7 @@ func (ns *Namespace) WaitForPodsToGo() {
 	}
 }
 
-// Versions are the resourceVersions of the namespace's Rollouts and ReplicaSets.
+// Versions are the resourceVersions of the namespace's Rollouts, Experiments and ReplicaSets.
 func (ns *Namespace) Versions() map[string]string {
 	ns.t.Helper()
 	versions := map[string]string{}
@@ -46,6 +46,9 @@ func (ns *Namespace) Versions() map[string]string {
 	}
 	for _, ro := range rollouts.Items {
 		versions["Rollout "+ro.Name] = ro.ResourceVersion
+	}
+	for _, ex := range ns.Experiments() {
+		versions["Experiment "+ex.Name] = ex.ResourceVersion
 	}
 	return versions
 }

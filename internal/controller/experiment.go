@@ -1,0 +1,244 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	runtimecontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/experiment"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// Experiments carries out what the engine decides about Experiments.
+type Experiments struct {
+	writer
+	events record.EventRecorder
+}
+
+// NewExperiments returns the reconciler of Experiments. Reads of c come from caches, those of live from the API server itself.
+func NewExperiments(clk clock.PassiveClock, c client.Client, live client.Reader, events record.EventRecorder, log *slog.Logger) *Experiments {
+	return &Experiments{writer: newWriter(clk, c, live, log), events: events}
+}
+
+// startExperiments has the manager run the controller of Experiments, so many of them at once.
+func startExperiments(mgr manager.Manager, events record.EventRecorder, log *slog.Logger, threads int) error {
+	e := NewExperiments(clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log)
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("experiment").
+		For(&v1alpha1.Experiment{}).
+		Owns(&appsv1.ReplicaSet{}).
+		Owns(&v1alpha1.AnalysisRun{}, builder.WithPredicates(phaseChanged)).
+		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(e.experimentsNaming)).
+		Watches(&v1alpha1.AnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(e.experimentsToBegin)).
+		Watches(&v1alpha1.ClusterAnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(e.experimentsToBegin)).
+		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: threads}).
+		Complete(e)
+	if err != nil {
+		return fmt.Errorf("set up the experiment controller: %w", err)
+	}
+	return nil
+}
+
+// Reconcile is one pass over one Experiment.
+func (e *Experiments) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	log := e.log.With("experiment", req.String())
+	seen, err := e.observe(ctx, req.NamespacedName)
+	switch {
+	case apierrors.IsNotFound(err):
+		e.sent.forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	case errors.Is(err, errBehind):
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
+	case err != nil:
+		return reconcile.Result{}, err
+	}
+	next, err := e.carryOut(ctx, log, seen)
+	switch {
+	case movedOn(err), errors.Is(err, errBehind):
+		log.Debug("the world has moved on, looking again", "error", err)
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
+	case err != nil:
+		return reconcile.Result{}, err
+	case next.Wake.IsZero():
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{RequeueAfter: max(next.Wake.Sub(e.clock.Now()), time.Millisecond)}, nil
+}
+
+// observe reads what a decision about the Experiment depends on.
+func (e *Experiments) observe(ctx context.Context, key types.NamespacedName) (experiment.Observed, error) {
+	var ex v1alpha1.Experiment
+	if err := e.client.Get(ctx, key, &ex); err != nil {
+		return experiment.Observed{}, err
+	}
+	seen := experiment.Observed{Now: e.clock.Now(), Experiment: &ex}
+	versions := map[types.UID]string{ex.UID: ex.ResourceVersion}
+	owned := []client.ListOption{client.InNamespace(key.Namespace), client.MatchingFields{ownerIndex: string(ex.UID)}, client.UnsafeDisableDeepCopy}
+
+	var sets appsv1.ReplicaSetList
+	var services corev1.ServiceList
+	var runs v1alpha1.AnalysisRunList
+	for _, list := range []client.ObjectList{&sets, &services, &runs} {
+		if err := e.client.List(ctx, list, owned...); err != nil {
+			return seen, fmt.Errorf("list what belongs to experiment %s: %w", key, err)
+		}
+	}
+	for i := range sets.Items {
+		seen.ReplicaSets = append(seen.ReplicaSets, &sets.Items[i])
+		versions[sets.Items[i].UID] = sets.Items[i].ResourceVersion
+	}
+	for i := range runs.Items {
+		seen.AnalysisRuns = append(seen.AnalysisRuns, &runs.Items[i])
+		versions[runs.Items[i].UID] = runs.Items[i].ResourceVersion
+	}
+	for i := range services.Items {
+		seen.Services = append(seen.Services, &services.Items[i])
+	}
+	if err := e.observeNamed(ctx, &seen); err != nil {
+		return seen, err
+	}
+	for _, s := range seen.Services {
+		versions[s.UID] = s.ResourceVersion
+	}
+	templates, err := e.readTemplates(ctx, key.Namespace, templatesOf(&ex))
+	if err != nil {
+		return seen, err
+	}
+	seen.Templates = templates
+	return seen, e.catchUp(ctx, key, versions, seen.Now)
+}
+
+// observeNamed adds Services that have the names that the Experiment wants.
+func (e *Experiments) observeNamed(ctx context.Context, seen *experiment.Observed) error {
+	for _, name := range namedServices(seen.Experiment) {
+		if slices.ContainsFunc(seen.Services, func(s *corev1.Service) bool { return s.Name == name }) {
+			continue
+		}
+		var service corev1.Service
+		err := e.client.Get(ctx, client.ObjectKey{Namespace: seen.Experiment.Namespace, Name: name}, &service)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return fmt.Errorf("read service %s: %w", name, err)
+		default:
+			seen.Services = append(seen.Services, &service)
+		}
+	}
+	return nil
+}
+
+// carryOut carries a plan out, and asks the engine again about each object that the API server does not take.
+func (e *Experiments) carryOut(ctx context.Context, log *slog.Logger, seen experiment.Observed) (experiment.Plan, error) {
+	for {
+		next := experiment.Next(seen)
+		level := slog.LevelDebug // a pass that changes nothing has been told of before
+		if next.Writes() {
+			level = slog.LevelInfo
+		}
+		for _, n := range next.Notes {
+			log.Log(ctx, level, n.Text, "topic", n.Topic, "reason", n.Reason)
+		}
+		err := e.apply(ctx, seen.Experiment, next)
+		refused, ok := asRefusal(err, experiment.ReplicaSet, experiment.Service, experiment.AnalysisRun)
+		if !ok {
+			return next, err
+		}
+		seen.CreateFailures = append(seen.CreateFailures, experiment.CreateFailure{Kind: refused.kind, CreateFailure: refused.CreateFailure})
+	}
+}
+
+// apply carries a plan out in its order and stops at the first write that fails.
+func (e *Experiments) apply(ctx context.Context, ex *v1alpha1.Experiment, p experiment.Plan) error {
+	for _, changes := range p.Changes() {
+		for _, change := range changes {
+			if err := e.changeOwned(ctx, ex, change); err != nil {
+				return err
+			}
+		}
+	}
+	if p.Record != nil { // Experiments have no status subresource
+		if err := e.patch(ctx, ex, p.Record.From, p.Record.To.DeepCopy(), "the status of experiment"); err != nil {
+			return err
+		}
+	}
+	for _, event := range p.Events {
+		kind := corev1.EventTypeNormal
+		if event.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		e.events.Event(ex, kind, event.Reason, event.Message)
+	}
+	return nil
+}
+
+// templatesOf are the AnalysisTemplates that an Experiment names.
+func templatesOf(ex *v1alpha1.Experiment) []v1alpha1.AnalysisTemplateRef {
+	var refs []v1alpha1.AnalysisTemplateRef
+	for _, a := range ex.Spec.Analyses {
+		refs = append(refs, v1alpha1.AnalysisTemplateRef{TemplateName: a.TemplateName, ClusterScope: a.ClusterScope})
+	}
+	return refs
+}
+
+// namedServices are the names of the Services that an Experiment wants.
+func namedServices(ex *v1alpha1.Experiment) []string {
+	var names []string
+	for _, t := range ex.Spec.Templates {
+		switch {
+		case t.Service == nil:
+		case t.Service.Name != "":
+			names = append(names, t.Service.Name)
+		default:
+			names = append(names, spec.ExperimentChildName(ex.Name, t.Name))
+		}
+	}
+	return names
+}
+
+func indexNamedServices(obj client.Object) []string { return namedServices(obj.(*v1alpha1.Experiment)) }
+
+// experimentsNaming are the Experiments that want a Service of this name: their own, or one that is in the way.
+func (e *Experiments) experimentsNaming(ctx context.Context, service client.Object) []reconcile.Request {
+	return e.requests(ctx, nil, client.InNamespace(service.GetNamespace()), client.MatchingFields{serviceIndex: service.GetName()})
+}
+
+// experimentsToBegin are the Experiments that have not begun, and may wait for an analysis template.
+func (e *Experiments) experimentsToBegin(ctx context.Context, template client.Object) []reconcile.Request {
+	waiting := func(ex *v1alpha1.Experiment) bool {
+		return len(ex.Spec.Analyses) > 0 && len(ex.Status.TemplateStatuses) == 0
+	}
+	return e.requests(ctx, waiting, client.InNamespace(template.GetNamespace())) // of all, for a template of the cluster
+}
+
+func (e *Experiments) requests(ctx context.Context, wanted func(*v1alpha1.Experiment) bool, options ...client.ListOption) []reconcile.Request {
+	var found v1alpha1.ExperimentList
+	if err := e.client.List(ctx, &found, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
+		e.log.ErrorContext(ctx, "find the Experiments that something concerns", "error", err)
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range found.Items {
+		if wanted == nil || wanted(&found.Items[i]) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&found.Items[i])})
+		}
+	}
+	return requests
+}

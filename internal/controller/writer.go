@@ -1,0 +1,217 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-delivery/sluice/internal/experiment"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// errBehind says that a cache does not show this controller's own last write yet.
+var errBehind = errors.New("the cache is behind this controller's own writes")
+
+// missingFor is how long an object that was written may be absent from the cache before it is asked for by name: somebody may
+// have deleted it before the cache ever saw it.
+const missingFor = 2 * time.Second
+
+// writer writes objects on behalf of those that own them, a Rollout or an Experiment: each write bound to the version of the object that
+// it was decided on, and remembered until the caches show it.
+type writer struct {
+	clock clock.PassiveClock
+	// client reads from the caches and writes to the API server; live reads from the API server.
+	client client.Client
+	live   client.Reader
+	log    *slog.Logger
+	sent   *sent
+}
+
+func newWriter(clk clock.PassiveClock, c client.Client, live client.Reader, log *slog.Logger) writer {
+	return writer{clock: clk, client: c, live: live, log: log, sent: newSent()}
+}
+
+// wrote remembers a write that the API server has answered with obj.
+func (w *writer) wrote(owner, obj client.Object) {
+	w.sent.wrote(client.ObjectKeyFromObject(owner), obj, w.clock.Now())
+}
+
+// changeOwned carries out a change of an object that belongs to its owner.
+func (w *writer) changeOwned(ctx context.Context, owner client.Object, change plan.Change) error {
+	switch c := change.(type) {
+	case plan.CreateReplicaSet:
+		return w.create(ctx, owner, c.ReplicaSet, experiment.ReplicaSet)
+	case plan.UpdateReplicaSet:
+		return w.patch(ctx, owner, c.From, c.To.DeepCopy(), "ReplicaSet")
+	case plan.DeleteReplicaSet:
+		return w.remove(ctx, owner, c.ReplicaSet, experiment.ReplicaSet)
+	case plan.CreateService:
+		return w.create(ctx, owner, c.Service, experiment.Service)
+	case plan.DeleteService:
+		return w.remove(ctx, owner, c.Service, experiment.Service)
+	case plan.CreateAnalysisRun:
+		return w.create(ctx, owner, c.Run, experiment.AnalysisRun)
+	case plan.TerminateAnalysisRun:
+		return w.patch(ctx, owner, c.From, c.To.DeepCopy(), "AnalysisRun")
+	case plan.DeleteAnalysisRun:
+		return w.remove(ctx, owner, c.Run, experiment.AnalysisRun)
+	default:
+		panic(fmt.Sprintf("change of unknown kind %T", change))
+	}
+}
+
+// create creates an object under its name. A name that is taken, or an object that the API server does not take, is a refusal.
+func (w *writer) create(ctx context.Context, owner, want client.Object, kind experiment.Kind) error {
+	obj := want.DeepCopyObject().(client.Object) // the client writes the answer into what it sends
+	err := w.client.Create(ctx, obj)
+	switch {
+	case err == nil:
+		w.wrote(owner, obj)
+		return nil
+	case apierrors.IsAlreadyExists(err):
+		return w.found(ctx, owner, want, kind)
+	case refused(err):
+		return &refusal{kind, plan.CreateFailure{Name: want.GetName(), Message: err.Error()}}
+	}
+	return fmt.Errorf("create %s %s: %w", kind, want.GetName(), err)
+}
+
+// found is for an object that exists already: an earlier pass made it and the cache does not show it, or it is another's.
+func (w *writer) found(ctx context.Context, owner, want client.Object, kind experiment.Kind) error {
+	have, there, err := read(ctx, w.live, want)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return errBehind
+	}
+	if metav1.IsControlledBy(have, owner) && have.GetDeletionTimestamp() == nil && sameTemplate(want, have) {
+		w.wrote(owner, have)
+		return errBehind
+	}
+	return &refusal{kind, plan.CreateFailure{
+		Name: want.GetName(), Taken: true, Leaving: experiment.Leaving(have), Message: "the name is taken",
+	}}
+}
+
+// sameTemplate reports whether objects, if they are ReplicaSets, are of the same pods.
+func sameTemplate(want, have client.Object) bool {
+	a, isSet := want.(*appsv1.ReplicaSet)
+	b, alsoSet := have.(*appsv1.ReplicaSet)
+	return !isSet || !alsoSet || spec.SameTemplate(spec.Bare(a), spec.Bare(b))
+}
+
+// refused reports whether trying the same again cannot help.
+func refused(err error) bool {
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return false
+	}
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsRequestEntityTooLargeError(err)
+}
+
+// refusal carries what the engine must know of a creation that failed for good.
+type refusal struct {
+	kind experiment.Kind
+	plan.CreateFailure
+}
+
+func (r *refusal) Error() string { return fmt.Sprintf("create %s %s: %s", r.kind, r.Name, r.Message) }
+
+// asRefusal returns the engine's view of a creation of one of the kinds that failed for good, if err is one.
+func asRefusal(err error, kinds ...experiment.Kind) (refusal, bool) {
+	var r *refusal
+	if errors.As(err, &r) && slices.Contains(kinds, r.kind) {
+		return *r, true
+	}
+	return refusal{}, false
+}
+
+// patch writes what differs between from and to, which must be a copy: the answer is written into it.
+func (w *writer) patch(ctx context.Context, owner, from, to client.Object, kind string) error {
+	if err := w.client.Patch(ctx, to, guarded(from)); err != nil {
+		return fmt.Errorf("patch %s %s: %w", kind, from.GetName(), err)
+	}
+	w.wrote(owner, to)
+	return nil
+}
+
+func (w *writer) remove(ctx context.Context, owner, obj client.Object, kind experiment.Kind) error {
+	err := w.client.Delete(ctx, obj, client.PropagationPolicy(metav1.DeletePropagationBackground),
+		client.Preconditions{UID: new(obj.GetUID()), ResourceVersion: new(obj.GetResourceVersion())})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete %s %s: %w", kind, obj.GetName(), err)
+	}
+	w.sent.deleted(client.ObjectKeyFromObject(owner), obj, w.clock.Now())
+	return nil
+}
+
+// guarded is a patch of what differs from an object, which the API server takes only while the object is at that version.
+func guarded(from client.Object) client.Patch {
+	return client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{})
+}
+
+// movedOn reports whether a write failed because the object is not what it was when it was observed.
+func movedOn(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+
+// catchUp makes sure that what was observed shows the writes on behalf of an owner. versions are the resourceVersions of all that was
+// observed.
+func (w *writer) catchUp(ctx context.Context, owner types.NamespacedName, versions map[types.UID]string, now time.Time) error {
+	for uid, written := range w.sent.unseen(owner, versions) {
+		if err := w.lookFor(ctx, owner, uid, written, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookFor deals with a write that what was observed does not show. The cache may show it all the same, for an object that is of
+// no more concern; or it will, unless the object is gone again.
+func (w *writer) lookFor(ctx context.Context, key types.NamespacedName, uid types.UID, written write, now time.Time) error {
+	cached, there, err := read(ctx, w.client, written.object)
+	if err != nil {
+		return err
+	}
+	if written.shownBy(cached.GetResourceVersion(), there && cached.GetUID() == uid) {
+		w.sent.forgetWrite(key, uid)
+		return nil
+	}
+	if now.Sub(written.at) < missingFor {
+		return errBehind
+	}
+	live, there, err := read(ctx, w.live, written.object)
+	if err != nil {
+		return err
+	}
+	if !there || live.GetUID() != uid {
+		w.sent.forgetWrite(key, uid)
+		return nil
+	}
+	return errBehind
+}
+
+// read reads an object of the same kind and name as another one.
+func read(ctx context.Context, reader client.Reader, like client.Object) (obj client.Object, there bool, err error) {
+	obj = reflect.New(reflect.TypeOf(like).Elem()).Interface().(client.Object)
+	err = reader.Get(ctx, client.ObjectKeyFromObject(like), obj)
+	if apierrors.IsNotFound(err) {
+		return obj, false, nil
+	}
+	if err != nil {
+		return obj, false, fmt.Errorf("look for %s, which was written and is not seen: %w", client.ObjectKeyFromObject(like), err)
+	}
+	return obj, true, nil
+}
