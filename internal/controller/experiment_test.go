@@ -94,7 +94,7 @@ func TestAnExperimentWithAnAnalysis(t *testing.T) {
 	ns.WaitForExperimentEvents("demo",
 		"ScalingReplicaSet Scaled up ReplicaSet demo-baseline from 0 to 2",
 		"TemplateRunning Template 'canary' transitioned from Progressing -> Running",
-		"AnalysisRunSuccessful AnalysisRun 'demo-check' transitioned from Pending -> Successful",
+		"AnalysisRunSuccessful AnalysisRun 'demo-check' transitioned from ",
 		"ExperimentSuccessful Experiment transitioned from Running -> Successful: Required AnalysisRuns completed",
 	)
 	ns.RestartsQuietly(func() map[string]string { return writesOf(ns) })
