@@ -36,6 +36,14 @@ demo: build ## Show an update from the first pod to Healthy, on a real control p
 # The race detector needs cgo, and that a C compiler.
 race := $(if $(shell command -v $(shell go env CC)),CGO_ENABLED=1 go test -race,go test)
 
+.PHONY: bench
+ROLLOUTS ?= 100
+REPLICAS ?= 3
+IDLE ?= 5000
+bench: build ## Measure what rollouts cost and write it into docs/performance.md (ROLLOUTS=n REPLICAS=n IDLE=n)
+	@go build -o bin/sluice-bench ./hack/bench
+	@SLUICE_BIN=$(CURDIR)/bin bin/sluice-bench -rollouts $(ROLLOUTS) -replicas $(REPLICAS) -idle $(IDLE) -into docs/performance.md
+
 .PHONY: test
 test: export SLUICE_BIN = $(CURDIR)/bin
 test: build ## Run every test, those against the playground included

@@ -33,6 +33,7 @@ type settings struct {
 	logFormat     string
 	qps           float32
 	burst         int
+	resyncSeconds int64
 	printsVersion bool
 }
 
@@ -75,6 +76,8 @@ func addFlags(f *pflag.FlagSet, s *settings, o *controller.Options) {
 	f.StringVar(&o.InstanceID, "instance-id", "", "look after objects only whose label argo-rollouts.argoproj.io/controller-instance-id has this value; without it, after those without the label")
 	f.IntVar(&o.RolloutThreads, "rollout-threads", 10, "how many Rollouts to work on at once")
 	f.IntVar(&o.AnalysisThreads, "analysis-threads", 30, "how many AnalysisRuns to work on at once; measurements take none of them")
+	f.Int64Var(&s.resyncSeconds, "rollout-resync", 900, "`SECONDS` after which every Rollout is looked at again although nothing has happened")
+	f.StringVar(&o.PprofAddress, "enable-pprof-address", "", "serve Go's profiles of this process at this `HOST:PORT`, such as 127.0.0.1:6060; empty for nowhere")
 	f.IntVar(&o.MetricsPort, "metrics-port", 8090, "port for Prometheus metrics; 0 for none")
 	f.IntVar(&o.HealthzPort, "healthz-port", 8080, "port for the health probe; 0 for none")
 	f.BoolVar(&o.LeaderElect, "leader-elect", true, "work only while holding a lease, so that of several replicas one is active")
@@ -115,6 +118,7 @@ func start(cmd *cobra.Command, s settings, o controller.Options) error {
 	if s.namespaced {
 		o.Namespace = namespace
 	}
+	o.RolloutResync = time.Duration(s.resyncSeconds) * time.Second
 	if err := o.Validate(); err != nil {
 		return &usageError{err}
 	}

@@ -10,6 +10,9 @@ func (o Options) Validate() error {
 	if o.AnalysisThreads < 1 {
 		return fmt.Errorf("--analysis-threads %d: write 1 or more", o.AnalysisThreads)
 	}
+	if o.RolloutResync <= 0 {
+		return fmt.Errorf("--rollout-resync %d: write the seconds between two looks at every Rollout, 1 or more", int(o.RolloutResync.Seconds()))
+	}
 	for _, port := range []struct {
 		flag   string
 		number int

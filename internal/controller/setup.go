@@ -57,6 +57,10 @@ type Options struct {
 	PrometheusAddress string
 	// JobKubeconfig is that of the cluster where Jobs run that are measurements, and JobNamespace their namespace; both may be empty.
 	JobKubeconfig, JobNamespace string
+	// RolloutResync is how often every Rollout is looked at although nothing has happened.
+	RolloutResync time.Duration
+	// PprofAddress is where profiles of the process are served; empty for nowhere.
+	PprofAddress string
 }
 
 // Run looks after Rollouts until ctx ends.
@@ -160,6 +164,7 @@ func newManager(config *rest.Config, o Options) (manager.Manager, error) {
 		Cache:                         caches,
 		Metrics:                       metricsserver.Options{BindAddress: address(o.MetricsPort)},
 		HealthProbeBindAddress:        address(o.HealthzPort),
+		PprofBindAddress:              o.PprofAddress,
 		LeaderElection:                o.LeaderElect,
 		LeaderElectionID:              leaseName(o.InstanceID),
 		LeaderElectionNamespace:       o.OwnNamespace,
@@ -206,7 +211,7 @@ func caching(o Options) (cache.Options, error) {
 			&v1alpha1.AnalysisRun{}: {Label: ofInstance},
 			&v1alpha1.Experiment{}:  {Label: ofInstance},
 
-			&v1alpha1.Rollout{}:  {Label: ofInstance},
+			&v1alpha1.Rollout{}:  {Label: ofInstance, SyncPeriod: &o.RolloutResync},
 			&appsv1.ReplicaSet{}: {Label: labels.NewSelector().Add(*ofVersion)},
 
 			&appsv1.Deployment{}:  {Transform: onlyTemplate},

@@ -34,8 +34,8 @@ import (
 // Patience is how long a test waits for anything. Only a hang takes as long.
 const Patience = 90 * time.Second
 
-// cluster is the playground of this test binary.
-type cluster struct {
+// Cluster is a playground on which Sluice is installed, but runs not.
+type Cluster struct {
 	bin        string
 	dir        string
 	kubeconfig string
@@ -46,7 +46,8 @@ type cluster struct {
 	playground           *exec.Cmd
 }
 
-var shared *cluster
+// shared is the playground of this test binary.
+var shared *Cluster
 
 // Main runs the tests of a package with a playground beside them, and exits.
 func Main(m *testing.M) {
@@ -54,9 +55,9 @@ func Main(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	c, err := start()
+	c, err := Start()
 	if c != nil {
-		defer c.stop()
+		defer c.Stop()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "playtest:", err)
@@ -66,7 +67,9 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-func start() (*cluster, error) {
+// Start starts a playground, with these flags for `sluice-playground up`, and installs Sluice there. What it returns is to be
+// stopped, with an error too unless it is nil.
+func Start(flags ...string) (*Cluster, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
@@ -75,8 +78,9 @@ func start() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{bin: bin, dir: dir}
-	for _, step := range []func() error{c.startPlayground, c.connect, c.install} {
+	c := &Cluster{bin: bin, dir: dir}
+	startPlayground := func() error { return c.startPlayground(flags) }
+	for _, step := range []func() error{startPlayground, c.connect, c.install} {
 		if err := step(); err != nil {
 			return c, err
 		}
@@ -103,8 +107,18 @@ func Root() string {
 	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
 }
 
-func (c *cluster) startPlayground() error {
-	cmd := exec.Command(filepath.Join(c.bin, "sluice-playground"), "up", "--data-dir", filepath.Join(c.dir, "data"))
+// Client reads and writes as the cluster's admin.
+func (c *Cluster) Client() client.WithWatch { return c.client }
+
+// ControllerKubeconfig is the path of a kubeconfig with the rights that the installed controller has.
+func (c *Cluster) ControllerKubeconfig() string { return c.controllerKubeconfig }
+
+// Program is the path of one of Sluice's programs.
+func (c *Cluster) Program(name string) string { return filepath.Join(c.bin, name) }
+
+func (c *Cluster) startPlayground(flags []string) error {
+	args := append([]string{"up", "--data-dir", filepath.Join(c.dir, "data")}, flags...)
+	cmd := exec.Command(filepath.Join(c.bin, "sluice-playground"), args...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+c.dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	var talk bytes.Buffer
@@ -127,7 +141,7 @@ func (c *cluster) startPlayground() error {
 	return nil
 }
 
-func (c *cluster) connect() error {
+func (c *Cluster) connect() error {
 	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
 	if err != nil {
 		return fmt.Errorf("read the playground's kubeconfig: %w", err)
@@ -147,7 +161,7 @@ func (c *cluster) connect() error {
 }
 
 // install does what a user does: the CRDs, then the namespace and the rights of the controller.
-func (c *cluster) install() error {
+func (c *Cluster) install() error {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	for _, pattern := range []string{"config/crd/*.yaml", "config/rbac/*.yaml"} {
@@ -173,7 +187,7 @@ func (c *cluster) install() error {
 	return nil
 }
 
-func (c *cluster) waitForCRDs(ctx context.Context) error {
+func (c *Cluster) waitForCRDs(ctx context.Context) error {
 	established := func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		for _, condition := range crd.Status.Conditions {
 			if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
@@ -193,7 +207,7 @@ func (c *cluster) waitForCRDs(ctx context.Context) error {
 }
 
 // apply applies every object of a file on the server's side, into the namespace where the file names none.
-func (c *cluster) apply(ctx context.Context, file, namespace string) error {
+func (c *Cluster) apply(ctx context.Context, file, namespace string) error {
 	content, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -221,7 +235,8 @@ func (c *cluster) apply(ctx context.Context, file, namespace string) error {
 	}
 }
 
-func (c *cluster) stop() {
+// Stop ends the playground and removes what it kept.
+func (c *Cluster) Stop() {
 	if c.playground != nil && c.playground.Process != nil {
 		_ = c.playground.Process.Signal(syscall.SIGTERM)
 		_ = c.playground.Wait() // it says why on its own log

@@ -62,7 +62,7 @@ func New(t *testing.T) *Namespace {
 }
 
 // Program is the path of one of Sluice's programs.
-func Program(name string) string { return filepath.Join(shared.bin, name) }
+func Program(name string) string { return shared.Program(name) }
 
 // StartController starts a controller that looks after this namespace only, beside those that run already.
 func (ns *Namespace) StartController(flags ...string) {

@@ -1,0 +1,186 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-delivery/sluice/internal/playtest"
+)
+
+// rest is how long rollouts are left alone after an update, and quiet the end of it in which nothing must be written.
+const (
+	rest  = 30 * time.Second
+	quiet = 20 * time.Second
+)
+
+// field is where measurements take place.
+type field struct {
+	cluster *playtest.Cluster
+	audit   *auditLog
+	folder  string
+	wishes  wishes
+}
+
+// phase is what was measured between two moments.
+type phase struct {
+	wall, cpu time.Duration
+	resident  int64
+	requests  requests
+}
+
+// result is what one strategy costs.
+type result struct {
+	strategy              strategy
+	create, update, after phase
+	trailing              int // writes in the last part of the rest
+}
+
+// measure has rollouts of one strategy created, updated and left alone.
+func (f *field) measure(ctx context.Context, s strategy) (r result, err error) {
+	r.strategy = s
+	namespace, err := f.namespace(ctx)
+	if err != nil {
+		return r, err
+	}
+	c, err := startController(f.cluster, f.folder, namespace)
+	if err != nil {
+		return r, err
+	}
+	defer func() {
+		if stopped := c.stop(); err == nil {
+			err = stopped
+		}
+	}()
+	herd := herd{client: f.cluster.Client(), namespace: namespace, size: f.wishes.rollouts, replicas: f.wishes.replicas}
+
+	phases := []struct {
+		into *phase
+		do   func() error
+	}{
+		{&r.create, func() error { return herd.create(ctx, s) }},
+		{&r.update, func() error {
+			defer f.takeProfile(c, s.name)()
+			return herd.update(ctx, "web:2")
+		}},
+		{&r.after, func() error {
+			wait(ctx, rest-quiet)
+			return nil
+		}},
+	}
+	var update []request
+	for i, p := range phases {
+		all, err := f.during(c, p.into, p.do)
+		if err != nil {
+			return r, err
+		}
+		if i > 0 {
+			update = append(update, all...)
+		}
+	}
+	var trailing phase
+	all, err := f.during(c, &trailing, func() error {
+		wait(ctx, quiet)
+		return nil
+	})
+	if err != nil {
+		return r, err
+	}
+	r.trailing = trailing.requests.writes()
+	r.after = phase{
+		wall: r.after.wall + trailing.wall, cpu: r.after.cpu + trailing.cpu,
+		resident: trailing.resident, requests: r.after.requests.add(trailing.requests),
+	}
+	if f.wishes.trace {
+		printTrace(append(update, all...), rolloutName(0))
+	}
+	return r, f.remove(ctx, namespace)
+}
+
+// during measures what the controller needs while something goes on.
+func (f *field) during(c *process, into *phase, do func() error) ([]request, error) {
+	if _, err := f.audit.read(); err != nil {
+		return nil, err
+	}
+	before, err := c.cpu()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := do(); err != nil {
+		return nil, err
+	}
+	into.wall = time.Since(start)
+	after, err := c.cpu()
+	if err != nil {
+		return nil, err
+	}
+	into.cpu = after - before
+	if into.resident, err = c.resident(); err != nil {
+		return nil, err
+	}
+	all, err := f.audit.read()
+	into.requests = count(all)
+	return all, err
+}
+
+func (f *field) namespace(ctx context.Context) (string, error) {
+	made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "bench-"}}
+	err := f.cluster.Client().Create(ctx, made)
+	return made.Name, err
+}
+
+// remove deletes a namespace. What is in it goes in the background.
+func (f *field) remove(ctx context.Context, name string) error {
+	return f.cluster.Client().Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// takeProfile takes a profile of the controller's processor time until the returned function is called.
+func (f *field) takeProfile(c *process, name string) (done func()) {
+	if f.wishes.profile == "" {
+		return func() {}
+	}
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		if err := saveProfile("http://"+c.pprof+"/debug/pprof/profile?seconds=15", filepath.Join(f.wishes.profile, name+".pprof")); err != nil {
+			progress("profile: %v", err)
+		}
+	}()
+	return func() { <-finished }
+}
+
+func saveProfile(url, path string) error {
+	response, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, response.Status)
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(file, response.Body); err != nil {
+		return err
+	}
+	return file.Close()
+}

@@ -1,0 +1,136 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sluice-delivery/sluice/internal/playtest"
+)
+
+// process is a running controller.
+type process struct {
+	cmd            *exec.Cmd
+	metrics, pprof string
+	log            string
+	started        time.Time
+}
+
+// startController starts a controller as it is installed, for one namespace.
+func startController(cluster *playtest.Cluster, folder, namespace string, flags ...string) (*process, error) {
+	ports, err := freePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{
+		metrics: "http://127.0.0.1:" + strconv.Itoa(ports[0]) + "/metrics",
+		pprof:   "127.0.0.1:" + strconv.Itoa(ports[1]),
+		log:     filepath.Join(folder, "controller.log"),
+	}
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() //nolint:errcheck // the child has its own
+	args := append([]string{
+		"--kubeconfig", cluster.ControllerKubeconfig(), "--namespaced", "--namespace", namespace,
+		"--healthz-port=0", "--metrics-port=" + strconv.Itoa(ports[0]), "--enable-pprof-address=" + p.pprof,
+	}, flags...)
+	p.cmd = exec.Command(cluster.Program("sluice-controller"), args...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.Env = append(os.Environ(), "POD_NAMESPACE=argo-rollouts")
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	p.started = time.Now()
+	return p, p.cmd.Start()
+}
+
+// freePorts are TCP ports that nobody listens on.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close() //nolint:errcheck // all at the end, so that no port is given twice
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+func (p *process) stop() error {
+	if p == nil || p.cmd.Process == nil {
+		return nil
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	if err := p.cmd.Wait(); err != nil {
+		log, _ := os.ReadFile(p.log)
+		return fmt.Errorf("the controller ended: %w: %s", err, log[max(0, len(log)-4096):])
+	}
+	return nil
+}
+
+// ticksPerSecond is how Linux counts processor time for programs, on every platform that Go knows.
+const ticksPerSecond = 100
+
+// cpu is the processor time that the process has used.
+func (p *process) cpu() (time.Duration, error) {
+	text, err := p.proc("stat")
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(text[strings.LastIndex(text, ")")+1:]) // from the third on: the name may hold spaces
+	user, err1 := strconv.ParseInt(fields[11], 10, 64)
+	system, err2 := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * time.Second / ticksPerSecond, errors.Join(err1, err2)
+}
+
+// resident is how many bytes of memory the process holds.
+func (p *process) resident() (int64, error) {
+	text, err := p.proc("statm")
+	if err != nil {
+		return 0, err
+	}
+	pages, err := strconv.ParseInt(strings.Fields(text)[1], 10, 64)
+	return pages * int64(os.Getpagesize()), err
+}
+
+func (p *process) proc(file string) (string, error) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), file))
+	return string(text), err
+}
+
+// metric reads the sum of a metric's series that have a label, 0 while the process does not answer.
+func (p *process) metric(name, label string) float64 {
+	response, err := http.Get(p.metrics)
+	if err != nil {
+		return 0
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0
+	}
+	sum := 0.0
+	for line := range strings.Lines(string(text)) {
+		series, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
+		if strings.HasPrefix(series, name+"{") && strings.Contains(series, label) {
+			number, _ := strconv.ParseFloat(value, 64)
+			sum += number
+		}
+	}
+	return sum
+}
