@@ -17,6 +17,9 @@ import (
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
+// settling is how long rollouts are left alone after they were created.
+const settling = 5 * time.Second
+
 // rest is how long rollouts are left alone after an update, and quiet the end of it in which nothing must be written.
 const (
 	rest  = 30 * time.Second
@@ -79,6 +82,11 @@ func (f *field) measure(ctx context.Context, s strategy) (r result, err error) {
 	}
 	var update []request
 	for i, p := range phases {
+		if i == 1 { // what is told late of the creation belongs to it
+			if err := f.settle(ctx, c, &r.create); err != nil {
+				return r, err
+			}
+		}
 		all, err := f.during(c, p.into, p.do)
 		if err != nil {
 			return r, err
@@ -104,6 +112,18 @@ func (f *field) measure(ctx context.Context, s strategy) (r result, err error) {
 		printTrace(append(update, all...), rolloutName(0))
 	}
 	return r, f.remove(ctx, namespace)
+}
+
+// settle waits until a phase has nothing more to tell, and counts what is told then.
+func (f *field) settle(ctx context.Context, c *process, into *phase) error {
+	var late phase
+	_, err := f.during(c, &late, func() error {
+		wait(ctx, settling)
+		return nil
+	})
+	into.requests = into.requests.add(late.requests)
+	into.cpu += late.cpu
+	return err
 }
 
 // during measures what the controller needs while something goes on.

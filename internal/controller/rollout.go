@@ -24,13 +24,14 @@ const lookAgain = 100 * time.Millisecond
 type Rollouts struct {
 	writer
 	events record.EventRecorder
+	late   *late
 	// workloads reads what a workloadRef refers to.
 	workloads *workloads
 }
 
 // NewRollouts returns the reconciler of Rollouts. Reads of c come from caches, those of live from the API server itself.
 func NewRollouts(clk clock.PassiveClock, c client.Client, live client.Reader, events record.EventRecorder, log *slog.Logger) *Rollouts {
-	return &Rollouts{writer: newWriter(clk, c, live, log), events: events}
+	return &Rollouts{writer: newWriter(clk, c, live, log), events: events, late: newLate()}
 }
 
 // Reconcile is one pass over one Rollout.
@@ -40,6 +41,7 @@ func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 	switch {
 	case apierrors.IsNotFound(err):
 		r.sent.forget(req.NamespacedName)
+		r.late.settle(req.NamespacedName)
 		return reconcile.Result{}, r.release(ctx, req.NamespacedName)
 	case errors.Is(err, errBehind):
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
@@ -69,6 +71,7 @@ func (r *Rollouts) carryOut(ctx context.Context, log *slog.Logger, seen plan.Obs
 	if err != nil {
 		return next, err
 	}
+	r.gather(seen, &next)
 	level := slog.LevelDebug // a pass that changes nothing has been told of before
 	if next.Writes() {
 		level = slog.LevelInfo
@@ -77,6 +80,24 @@ func (r *Rollouts) carryOut(ctx context.Context, log *slog.Logger, seen plan.Obs
 		log.Log(ctx, level, n.Text, "topic", n.Topic, "reason", n.Reason)
 	}
 	return next, r.apply(ctx, seen, next)
+}
+
+// gather leaves a record out that can wait, until it has waited long enough.
+func (r *Rollouts) gather(seen plan.Observed, p *plan.Plan) {
+	key := client.ObjectKeyFromObject(seen.Rollout)
+	if p.Record == nil || !p.Record.CanWait {
+		r.late.settle(key)
+		return
+	}
+	due := r.late.until(key, seen.Now)
+	if due.IsZero() {
+		r.late.settle(key)
+		return
+	}
+	p.Record = nil
+	if p.Wake.IsZero() || due.Before(p.Wake) {
+		p.Wake = due
+	}
 }
 
 // decide asks the engine, and looks at what it asks for until it asks for nothing more.

@@ -17,10 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/client-go/kubernetes"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -76,12 +73,10 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	events, stop, err := startEvents(mgr)
-	if err != nil {
+	events := newEvents(clock.RealClock{}, mgr.GetClient(), log)
+	if err := mgr.Add(events); err != nil {
 		return err
 	}
-	defer stop()
-
 	rollouts := NewRollouts(clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log)
 	rollouts.workloads, err = newWorkloads(mgr, o, rollouts)
 	if err != nil {
@@ -249,19 +244,4 @@ func address(port int) string {
 		return "0"
 	}
 	return net.JoinHostPort("", strconv.Itoa(port))
-}
-
-// startEvents returns a recorder under the name that tools know. The usual limit of 25 events an object would swallow the end of
-// a rollout with many steps; the engine tells of each transition once, which is limit enough.
-func startEvents(mgr manager.Manager) (record.EventRecorder, func(), error) {
-	clients, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
-	if err != nil {
-		return nil, nil, fmt.Errorf("set up events: %w", err)
-	}
-	broadcaster := record.NewBroadcaster(record.WithCorrelatorOptions(record.CorrelatorOptions{
-		BurstSize: 1000, QPS: 10, MaxEvents: 1000,
-	}))
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: clients.CoreV1().Events("")})
-	recorder := broadcaster.NewRecorder(mgr.GetScheme(), corev1.EventSource{Component: v1alpha1.EventSource})
-	return recorder, broadcaster.Shutdown, nil
 }

@@ -158,6 +158,9 @@ type Record struct {
 	// To is the Rollout as it should be. Only metadata.annotations, spec.replicas and status ever differ from From, with which it
 	// shares the rest.
 	To *v1alpha1.Rollout
+	// CanWait: only counts of pods differ, and what follows from them. No decision depends on them being written, so the shell may
+	// leave this record out and write what has gathered a moment later.
+	CanWait bool
 }
 
 // Event is one Kubernetes event on the Rollout. The reasons are API: notification triggers and people's scripts name them.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -87,9 +88,23 @@ func (p *pass) record() {
 	if p.spec.ReplicasUnset {
 		to.Spec.Replicas = &p.spec.Replicas
 	}
-	if p.spec.ReplicasUnset || !maps.Equal(p.Rollout.Annotations, to.Annotations) || !equality.Semantic.DeepEqual(p.was, p.is) {
-		p.plan.Record = &Record{From: p.Rollout, To: &to}
+	own := p.spec.ReplicasUnset || !maps.Equal(p.Rollout.Annotations, to.Annotations)
+	if own || !equality.Semantic.DeepEqual(p.was, p.is) {
+		p.plan.Record = &Record{From: p.Rollout, To: &to, CanWait: !own && equality.Semantic.DeepEqual(countless(p.was), countless(p.is))}
 	}
+}
+
+// countless is a status without the counts of pods and what follows from them alone.
+func countless(s *v1alpha1.RolloutStatus) *v1alpha1.RolloutStatus {
+	s = s.DeepCopy()
+	s.Replicas, s.UpdatedReplicas, s.ReadyReplicas, s.AvailableReplicas, s.HPAReplicas = 0, 0, 0, 0, 0
+	s.Message = ""
+	for i, c := range s.Conditions {
+		if c.Type == v1alpha1.ConditionProgressing && c.Status != corev1.ConditionFalse {
+			s.Conditions[i] = v1alpha1.RolloutCondition{Type: c.Type} // that something moves; that it holds has a field of its own
+		}
+	}
+	return s
 }
 
 // revision is the current version's revision.

@@ -10,7 +10,7 @@ import (
 )
 
 // WaitForEvents watches the events of a Rollout until each of the wanted texts is in one of them, which reads "reason message".
-// Events are sent after everything else, and on their own.
+// Events are sent after everything else, and on their own; those that were told together are looked at one by one.
 func (ns *Namespace) WaitForEvents(rollout string, wanted ...string) {
 	ns.t.Helper()
 	ns.waitForEvents(v1alpha1.KindRollout, rollout, wanted)
@@ -41,7 +41,9 @@ func eventsOf(list *corev1.EventList, kind, name string) string {
 	var lines []string
 	for _, e := range list.Items {
 		if e.InvolvedObject.Name == name && e.InvolvedObject.Kind == kind {
-			lines = append(lines, e.Reason+" "+e.Message)
+			for message := range strings.SplitSeq(e.Message, "; ") {
+				lines = append(lines, e.Reason+" "+message)
+			}
 		}
 	}
 	return strings.Join(lines, "\n")

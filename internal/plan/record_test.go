@@ -1,0 +1,48 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// What only counts pods may be written late; what says where the update is may not.
+func TestOnlyCountsCanWait(t *testing.T) {
+	moved := metav1.NewTime(time.Unix(60, 0))
+	progressing := func(status, reason string) []v1alpha1.RolloutCondition {
+		return []v1alpha1.RolloutCondition{{Type: v1alpha1.ConditionProgressing, Status: corev1.ConditionStatus(status), Reason: reason, LastUpdateTime: moved}}
+	}
+	for name, c := range map[string]struct {
+		was, is v1alpha1.RolloutStatus
+		waits   bool
+	}{
+		"another pod is ready":         {is: v1alpha1.RolloutStatus{ReadyReplicas: 1, Message: "more replicas need to be updated"}, waits: true},
+		"progress is noted":            {was: v1alpha1.RolloutStatus{Conditions: progressing("True", "NewReplicaSetCreated")}, is: v1alpha1.RolloutStatus{Conditions: progressing("True", "ReplicaSetUpdated")}, waits: true},
+		"it moves again after a pause": {was: v1alpha1.RolloutStatus{Conditions: progressing("Unknown", "RolloutResumed")}, is: v1alpha1.RolloutStatus{Conditions: progressing("True", "ReplicaSetUpdated")}, waits: true},
+		"the deadline has passed":      {was: v1alpha1.RolloutStatus{Conditions: progressing("True", "ReplicaSetUpdated")}, is: v1alpha1.RolloutStatus{Conditions: progressing("False", "ProgressDeadlineExceeded")}},
+		"the next step":                {is: v1alpha1.RolloutStatus{ReadyReplicas: 1, CurrentStepIndex: new(int32(1))}},
+		"another phase":                {is: v1alpha1.RolloutStatus{ReadyReplicas: 1, Phase: v1alpha1.RolloutPhaseHealthy}},
+		"an abort":                     {is: v1alpha1.RolloutStatus{Abort: true}},
+		"a new spec was seen":          {is: v1alpha1.RolloutStatus{ObservedGeneration: "2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &pass{Observed: Observed{Rollout: &v1alpha1.Rollout{Status: c.was}}, was: &c.was, is: &c.is, annotations: map[string]string{}}
+			p.record()
+			if p.plan.Record == nil {
+				t.Fatal("nothing is recorded")
+			}
+			if p.plan.Record.CanWait != c.waits {
+				t.Errorf("CanWait is %t", p.plan.Record.CanWait)
+			}
+		})
+	}
+	p := &pass{Observed: Observed{Rollout: &v1alpha1.Rollout{}}, was: &v1alpha1.RolloutStatus{}, is: &v1alpha1.RolloutStatus{ReadyReplicas: 1},
+		annotations: map[string]string{v1alpha1.RevisionAnnotation: "2"}}
+	if p.record(); p.plan.Record.CanWait {
+		t.Error("an annotation of the Rollout's own can wait")
+	}
+}
