@@ -40,8 +40,10 @@ func TestOnlyCountsCanWait(t *testing.T) {
 			}
 		})
 	}
-	p := &pass{Observed: Observed{Rollout: &v1alpha1.Rollout{}}, was: &v1alpha1.RolloutStatus{}, is: &v1alpha1.RolloutStatus{ReadyReplicas: 1},
-		annotations: map[string]string{v1alpha1.RevisionAnnotation: "2"}}
+	p := &pass{
+		Observed: Observed{Rollout: &v1alpha1.Rollout{}}, was: &v1alpha1.RolloutStatus{}, is: &v1alpha1.RolloutStatus{ReadyReplicas: 1},
+		annotations: map[string]string{v1alpha1.RevisionAnnotation: "2"},
+	}
 	if p.record(); p.plan.Record.CanWait {
 		t.Error("an annotation of the Rollout's own can wait")
 	}
