@@ -73,6 +73,7 @@ lint: ## Run the linters
 verify: generate format lint ## Regenerate, format and lint, and demand that this changed nothing
 	go mod tidy -diff
 	cd playground && go mod tidy -diff
+	cd hack/gatewayapi && go mod tidy -diff
 	@git diff --exit-code -- . || { echo "make verify: the files above are not what the generators and formatters make of them; run make generate format and commit" >&2; exit 1; }
 	@test -z "$$(git status --porcelain)" || { git status --short; echo "make verify: files that git does not know; add or ignore them" >&2; exit 1; }
 

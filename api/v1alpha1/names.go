@@ -83,6 +83,14 @@ const (
 	// of Rollout name to list of annotation keys.
 	ManagedALBAnnotationsAnnotation = "rollouts.argoproj.io/managed-alb-annotations"
 
+	// GatewayAPINotesAnnotation is on a route of the Gateway API while an update is in progress: what each Rollout has put there
+	// beyond weights, as a JSON object by namespace/name of the Rollout, so that only that is taken away later.
+	GatewayAPINotesAnnotation = "rollouts.argoproj.io/gatewayapi-notes"
+
+	// NginxAnnotationsAnnotation is on a canary Ingress: the keys of the annotations that the spec asked for, as a JSON list, so
+	// that only these are taken away when it does not any more.
+	NginxAnnotationsAnnotation = "rollouts.argoproj.io/managed-nginx-annotations"
+
 	// NotificationSubscribePrefix starts the annotations by which a user subscribes to notifications:
 	// notifications.argoproj.io/subscribe.<trigger>.<service>.
 	NotificationSubscribePrefix = "notifications.argoproj.io/subscribe."

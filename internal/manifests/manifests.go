@@ -2,6 +2,8 @@
 // them. Good ones must be accepted. Each bad one has one mistake, and says at its top by which errors it must be refused:
 //
 //	# want: <path of the field>: <part of the message>
+//
+// It also finds the CRDs of the Gateway API.
 package manifests
 
 import (

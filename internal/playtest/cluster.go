@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/manifests"
 )
 
 // Patience is how long a test waits for anything. Only a hang takes as long.
@@ -49,12 +50,15 @@ type Cluster struct {
 // shared is the playground of this test binary.
 var shared *Cluster
 
+// Part installs what not all tests need.
+type Part func(*Cluster) error
+
 // Main runs the tests of a package with a playground beside them, and exits.
-func Main(m *testing.M) {
-	os.Exit(run(m))
+func Main(m *testing.M, parts ...Part) {
+	os.Exit(run(m, parts))
 }
 
-func run(m *testing.M) int {
+func run(m *testing.M, parts []Part) int {
 	c, err := Start()
 	if c != nil {
 		defer c.Stop()
@@ -62,6 +66,12 @@ func run(m *testing.M) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "playtest:", err)
 		return 1
+	}
+	for _, part := range parts {
+		if err := part(c); err != nil {
+			fmt.Fprintln(os.Stderr, "playtest:", err)
+			return 1
+		}
 	}
 	shared = c
 	return m.Run()
@@ -102,10 +112,7 @@ func programs() (string, error) {
 }
 
 // Root is the folder of the repository.
-func Root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
-}
+func Root() string { return manifests.Root() }
 
 // Client reads and writes as the cluster's admin.
 func (c *Cluster) Client() client.WithWatch { return c.client }
@@ -175,7 +182,7 @@ func (c *Cluster) install() error {
 			}
 		}
 	}
-	if err := c.waitForCRDs(ctx); err != nil {
+	if err := c.waitForCRDs(ctx, v1alpha1.Group, "rollouts", "analysisruns", "analysistemplates", "clusteranalysistemplates", "experiments"); err != nil {
 		return err
 	}
 	c.controllerKubeconfig = filepath.Join(c.dir, "controller.kubeconfig")
@@ -187,7 +194,7 @@ func (c *Cluster) install() error {
 	return nil
 }
 
-func (c *Cluster) waitForCRDs(ctx context.Context) error {
+func (c *Cluster) waitForCRDs(ctx context.Context, group string, names ...string) error {
 	established := func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		for _, condition := range crd.Status.Conditions {
 			if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
@@ -196,14 +203,29 @@ func (c *Cluster) waitForCRDs(ctx context.Context) error {
 		}
 		return false
 	}
-	names := []string{"rollouts", "analysisruns", "analysistemplates", "clusteranalysistemplates", "experiments"}
 	for _, name := range names {
-		err := await(ctx, c.client, &apiextensionsv1.CustomResourceDefinitionList{}, "", name+"."+v1alpha1.Group, established)
+		err := await(ctx, c.client, &apiextensionsv1.CustomResourceDefinitionList{}, "", name+"."+group, established)
 		if err != nil {
 			return fmt.Errorf("wait for the CRD of %s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// WithGatewayAPI installs the CRDs of the routes of the Gateway API, all of which are served as v1.
+func WithGatewayAPI(c *Cluster) error {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	files, err := manifests.GatewayAPI()
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := c.apply(ctx, file, ""); err != nil {
+			return err
+		}
+	}
+	return c.waitForCRDs(ctx, "gateway.networking.k8s.io", "httproutes", "grpcroutes", "tcproutes", "tlsroutes")
 }
 
 // apply applies every object of a file on the server's side, into the namespace where the file names none.

@@ -13,6 +13,8 @@
 //		ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
 //	}
 //
+// What not all tests need is named there: playtest.Main(m, playtest.WithGatewayAPI).
+//
 // Programs are taken from $SLUICE_BIN; without it `make build` makes them first, so that `go test` alone is enough.
 //
 // Tests wait on watches, with a bound that only a hang reaches. What must not be here: sleeps, and anything that knows how the

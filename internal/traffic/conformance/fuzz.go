@@ -1,0 +1,91 @@
+package conformance
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sluice-delivery/sluice/internal/traffic"
+)
+
+// Fuzz renders splits into whatever an object may hold: nothing panics, and rendering twice is rendering once. It begins with the objects
+// of a file.
+func Fuzz(f *testing.F, file string, router traffic.Router) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, document := range splitDocuments(text) {
+		seed, err := yaml.YAMLToJSON(document)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(seed, int32(20))
+	}
+	f.Add([]byte(`{"spec":{"rules":[null,7,{"backendRefs":[null,{"name":"web-stable","weight":"x"},{"name":"web-stable","weight":1.5}],"matches":[1]}]}}`), int32(0))
+	f.Add([]byte(`{"spec":{"rules":[{"http":{"paths":[{"backend":{"service":{"name":"web-stable"}}},7]}}],"tls":3}}`), int32(100))
+	f.Add([]byte(`{"metadata":{"annotations":{"rollouts.argoproj.io/gatewayapi-notes":"{\"shop/web\":{\"services\":{\"web-canary\":null}}}"}},"spec":{"rules":{}}}`), int32(1))
+	f.Fuzz(func(t *testing.T, text []byte, weight int32) {
+		var content map[string]any
+		if json.Unmarshal(text, &content) != nil {
+			t.Skip("no object")
+		}
+		content, ok := wholeNumbers(content).(map[string]any)
+		if !ok {
+			t.Skip("no object")
+		}
+		want := split(weight % 101)
+		want.Routes = routes(router.Features())
+		have := traffic.Objects{}
+		for _, ref := range router.Refs() {
+			o := &unstructured.Unstructured{Object: maps.Clone(content)}
+			if o.Object == nil {
+				o.Object = map[string]any{}
+			}
+			if metadata, ok := o.Object["metadata"].(map[string]any); ok {
+				o.Object["metadata"] = maps.Clone(metadata)
+			} else {
+				delete(o.Object, "metadata")
+			}
+			o.SetGroupVersionKind(ref.GroupVersionKind)
+			o.SetNamespace(ref.Namespace)
+			o.SetName(ref.Name)
+			have[ref.Key()] = o
+		}
+		before := copied(have)
+		after, _ := router.Render(want, have)
+		again, _ := router.Render(want, copied(after))
+		if changed := difference(after, again); len(changed) > 0 {
+			t.Errorf("rendering it again changes it: %v", changed)
+		}
+		for _, o := range after {
+			router.Release(o)
+		}
+		if changed := difference(before, have); len(changed) > 0 {
+			t.Errorf("what was given is changed: %v", changed)
+		}
+	})
+}
+
+// wholeNumbers makes int64 of them, as clients of Kubernetes do.
+func wholeNumbers(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, item := range v {
+			v[key] = wholeNumbers(item)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = wholeNumbers(item)
+		}
+	case float64:
+		if v == float64(int64(v)) {
+			return int64(v)
+		}
+	}
+	return value
+}

@@ -1,0 +1,445 @@
+package conformance
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+)
+
+// Services between which the suite splits traffic. The objects of a subject must route to Stable.
+const (
+	Stable     = "web-stable"
+	Canary     = "web-canary"
+	Experiment = "web-experiment"
+)
+
+// Subject is a router to be tried.
+type Subject struct {
+	Router traffic.Router
+	// World with the objects that people made, and a fresh one for each test.
+	World func(t *testing.T) World
+	// Weights reads from the objects what traffic goes where, in each place where it is split.
+	Weights func(objects traffic.Objects) []map[string]int64
+	// Bare is an object without weights, as far as Release leaves them.
+	Bare func(o *unstructured.Unstructured) *unstructured.Unstructured
+	// Splits is how many random splits are tried.
+	Splits int
+}
+
+// Run runs the suite.
+func Run(t *testing.T, s Subject) {
+	for name, test := range map[string]func(*testing.T, Subject){
+		"a split is in force once it is rendered":           settles,
+		"weights sum, whatever the split":                   sums,
+		"drift is mended":                                   mends,
+		"what other people wrote stays":                     respects,
+		"what is given is not changed":                      leavesInput,
+		"managed routes that are not wanted are gone":       removesRoutes,
+		"additional destinations are added and removed":     removesDestinations,
+		"what cannot be done is told of":                    tellsWhatItCannot,
+		"nothing is left behind":                            releases,
+		"an object that is missing is told of by its field": tellsOfMissing,
+		"no route to the stable Service is told of":         tellsOfNoRoute,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, s) })
+	}
+}
+
+// split is one between two versions of a hundred.
+func split(canary int32) traffic.Split {
+	return traffic.Split{
+		Max:        100,
+		Stable:     traffic.Destination{Service: Stable, Hash: "aaa", Weight: 100 - canary},
+		Canary:     traffic.Destination{Service: Canary, Hash: "bbb", Weight: canary},
+		Managed:    []string{"beta", "copy"},
+		InProgress: canary > 0,
+	}
+}
+
+// routes are one of each kind that the features allow.
+func routes(f traffic.Features) []traffic.Route {
+	var all []traffic.Route
+	beta := traffic.HeaderMatch{Header: "X-Beta", Value: traffic.StringMatch{Kind: traffic.Exact, Value: "yes"}}
+	tester := traffic.HeaderMatch{Header: "User", Value: traffic.StringMatch{Kind: traffic.Prefix, Value: "t.ster"}}
+	if f.Headers {
+		all = append(all, traffic.HeaderRoute{Name: "beta", Match: []traffic.HeaderMatch{beta, tester}})
+	}
+	if f.Mirrors {
+		all = append(all, traffic.MirrorRoute{Name: "copy", Match: []traffic.RequestMatch{{Headers: []traffic.HeaderMatch{tester}}}, Percent: 35})
+	}
+	return all
+}
+
+// reach brings a world to a split as the controller does, and returns the objects as they are then.
+func reach(t *testing.T, s Subject, w World, want traffic.Split) traffic.Objects {
+	t.Helper()
+	before := w.Have(t, s.Router.Refs())
+	after, problems := s.Router.Render(want, before)
+	for _, p := range problems {
+		t.Fatalf("split %s: %s", show(want), p)
+	}
+	w.Apply(t, before, after)
+	now := w.Have(t, s.Router.Refs())
+	if changed := changes(t, s, want, now); len(changed) > 0 {
+		t.Fatalf("split %s is rendered, written and read, and still not in force:\n%s", show(want), strings.Join(changed, "\n"))
+	}
+	return now
+}
+
+// changes are the objects that a router would change.
+func changes(t *testing.T, s Subject, want traffic.Split, have traffic.Objects) []string {
+	t.Helper()
+	after, problems := s.Router.Render(want, have)
+	for _, p := range problems {
+		t.Fatalf("split %s: %s", show(want), p)
+	}
+	var changed []string
+	for key, o := range have {
+		if after[key] != o {
+			changed = append(changed, fmt.Sprintf("%s (-before +after)\n%s", key, cmp.Diff(o, after[key])))
+		}
+	}
+	for key := range after {
+		if have[key] == nil {
+			changed = append(changed, fmt.Sprintf("%s is created", key))
+		}
+	}
+	return changed
+}
+
+func settles(t *testing.T, s Subject) {
+	w := s.World(t)
+	for _, weight := range []int32{0, 20, 100, 50, 0} {
+		want := split(weight)
+		want.Routes = routes(s.Router.Features())
+		now := reach(t, s, w, want)
+		check(t, s, want, now)
+		other := split(99 - weight/2)
+		other.Routes = want.Routes
+		if len(changes(t, s, other, now)) == 0 {
+			t.Errorf("split %s is in force, and so is %s", show(want), show(other))
+		}
+	}
+}
+
+func sums(t *testing.T, s Subject) {
+	random := rand.New(rand.NewPCG(1, 2))
+	w := s.World(t)
+	for range s.Splits {
+		want := randomSplit(random, s.Router.Features())
+		check(t, s, want, reach(t, s, w, want))
+	}
+}
+
+func randomSplit(random *rand.Rand, f traffic.Features) traffic.Split {
+	most := int32(100)
+	if f.AnyMax && random.IntN(3) == 0 {
+		most = 1 + random.Int32N(1000)
+	}
+	want := split(0)
+	want.Max, want.InProgress = most, random.IntN(2) == 0
+	if random.IntN(2) == 0 {
+		want.Routes = routes(f)
+	}
+	rest := most
+	take := func() int32 {
+		n := random.Int32N(rest + 1)
+		rest -= n
+		return n
+	}
+	want.Canary.Weight = take()
+	if f.Additional && random.IntN(2) == 0 {
+		want.Additional = []traffic.Destination{{Service: Experiment, Hash: "ccc", Weight: take()}}
+	}
+	want.Stable.Weight = rest
+	return want
+}
+
+// check holds what a proxy would do against a split.
+func check(t *testing.T, s Subject, want traffic.Split, now traffic.Objects) {
+	t.Helper()
+	wanted := map[string]int64{want.Stable.Service: int64(want.Stable.Weight), want.Canary.Service: int64(want.Canary.Weight)}
+	for _, d := range want.Additional {
+		wanted[d.Service] = int64(d.Weight)
+	}
+	places := s.Weights(now)
+	if len(places) == 0 {
+		t.Fatalf("split %s: traffic is split nowhere", show(want))
+	}
+	for _, weights := range places {
+		var sum int64
+		for service := range wanted {
+			sum += weights[service]
+		}
+		for service, weight := range wanted {
+			if weights[service]*int64(want.Max) != weight*sum || sum == 0 {
+				t.Fatalf("split %s: %s has %d of %d: %v", show(want), service, weights[service], sum, weights)
+			}
+		}
+		if _, ok := wanted[Experiment]; !ok && weights[Experiment] != 0 {
+			t.Fatalf("split %s: the experiment has traffic: %v", show(want), weights)
+		}
+	}
+}
+
+func mends(t *testing.T, s Subject) {
+	w := s.World(t)
+	earlier := reach(t, s, w, split(10))
+	want := split(60)
+	want.Routes = routes(s.Router.Features())
+	now := reach(t, s, w, want)
+	for key := range now {
+		broken := copied(now)
+		broken[key].Object["spec"] = earlier[key].DeepCopy().Object["spec"] // a GitOps tool restores what it knows
+		broken[key].SetAnnotations(nil)
+		w.Apply(t, now, broken)
+		now = reach(t, s, w, want)
+		check(t, s, want, now)
+	}
+	for _, ref := range s.Router.Refs() {
+		if ref.Field != "" {
+			continue
+		}
+		without := copied(now)
+		delete(without, ref.Key())
+		w.Apply(t, now, without)
+		now = reach(t, s, w, want)
+		check(t, s, want, now)
+	}
+}
+
+func respects(t *testing.T, s Subject) {
+	const label, annotation = "example.com/team", "example.com/notes"
+	w := s.World(t)
+	now := reach(t, s, w, split(10))
+	marked := copied(now)
+	for _, o := range marked {
+		o.SetLabels(with(o.GetLabels(), label, "blue"))
+		o.SetAnnotations(with(o.GetAnnotations(), annotation, "{not: ours}"))
+		o.SetFinalizers([]string{"example.com/hold"})
+	}
+	w.Apply(t, now, marked)
+	for _, weight := range []int32{40, 0} {
+		want := split(weight)
+		want.Routes = routes(s.Router.Features())
+		for key, o := range reach(t, s, w, want) {
+			if o.GetLabels()[label] != "blue" || o.GetAnnotations()[annotation] != "{not: ours}" || len(o.GetFinalizers()) != 1 {
+				t.Errorf("%s has lost what other people wrote: %v", key, o.Object["metadata"])
+			}
+		}
+	}
+	now = w.Have(t, s.Router.Refs())
+	without := copied(now)
+	for _, o := range without {
+		o.SetFinalizers(nil) // or it could not be deleted
+	}
+	w.Apply(t, now, without)
+}
+
+func with(m map[string]string, key, value string) map[string]string {
+	out := map[string]string{key: value}
+	maps.Copy(out, m)
+	return out
+}
+
+func leavesInput(t *testing.T, s Subject) {
+	w := s.World(t)
+	f := s.Router.Features()
+	for _, weight := range []int32{0, 30, 0} {
+		want := split(weight)
+		want.Routes = routes(f)
+		have := w.Have(t, s.Router.Refs())
+		before := copied(have)
+		after, _ := s.Router.Render(want, have)
+		for _, o := range have {
+			s.Router.Release(o)
+		}
+		if diff := cmp.Diff(before, have); diff != "" {
+			t.Fatalf("the objects given were changed (-before +after)\n%s", diff)
+		}
+		w.Apply(t, have, after)
+	}
+}
+
+func removesRoutes(t *testing.T, s Subject) {
+	f := s.Router.Features()
+	if !f.Headers && !f.Mirrors {
+		t.Skip("it has none")
+	}
+	w := s.World(t)
+	before := reach(t, s, w, split(20))
+	for _, route := range append(routes(f), nil) {
+		want := split(20)
+		want.Routes = routes(f)
+		if route != nil {
+			want.Routes = []traffic.Route{route}
+		}
+		if len(changes(t, s, want, before)) == 0 {
+			t.Errorf("routes %v change nothing", want.Routes)
+		}
+		reach(t, s, w, want)
+		if diff := cmp.Diff(stripped(before), stripped(reach(t, s, w, split(20)))); diff != "" {
+			t.Errorf("after routes %v were there and gone (-before +after)\n%s", want.Routes, diff)
+		}
+	}
+}
+
+// stripped are objects without what an API server counts.
+func stripped(objects traffic.Objects) traffic.Objects {
+	out := copied(objects)
+	for _, o := range out {
+		for _, field := range []string{"resourceVersion", "generation", "managedFields"} {
+			unstructured.RemoveNestedField(o.Object, "metadata", field)
+		}
+	}
+	return out
+}
+
+func removesDestinations(t *testing.T, s Subject) {
+	if !s.Router.Features().Additional {
+		t.Skip("it takes none")
+	}
+	w := s.World(t)
+	before := reach(t, s, w, split(20))
+	want := split(20)
+	want.Stable.Weight = 70
+	want.Additional = []traffic.Destination{{Service: Experiment, Weight: 10}}
+	check(t, s, want, reach(t, s, w, want))
+	after := reach(t, s, w, split(20))
+	if diff := cmp.Diff(stripped(before), stripped(after)); diff != "" {
+		t.Errorf("after an experiment (-before +after)\n%s", diff)
+	}
+}
+
+func tellsWhatItCannot(t *testing.T, s Subject) {
+	f := s.Router.Features()
+	have := s.World(t).Have(t, s.Router.Refs())
+	for _, c := range []struct {
+		can  bool
+		what string
+		want func(*traffic.Split)
+	}{
+		{f.Headers, "header routes", func(w *traffic.Split) { w.Routes = routes(traffic.Features{Headers: true}) }},
+		{f.Mirrors, "mirror routes", func(w *traffic.Split) { w.Routes = routes(traffic.Features{Mirrors: true}) }},
+		{f.Additional, "additional destinations", func(w *traffic.Split) {
+			w.Additional = []traffic.Destination{{Service: Experiment}}
+		}},
+	} {
+		want := split(20)
+		c.want(&want)
+		_, problems := s.Router.Render(want, have)
+		if told := len(problems) > 0; told == c.can {
+			t.Errorf("%s: the router says that it can: %t; problems: %v", c.what, c.can, problems)
+		}
+		for _, p := range problems {
+			named(t, p)
+		}
+	}
+}
+
+func named(t *testing.T, p spec.Problem) {
+	t.Helper()
+	if !strings.HasPrefix(p.Field, "spec.strategy.canary.trafficRouting.") || p.Text == "" {
+		t.Errorf("problem %q names no field of the spec", p)
+	}
+}
+
+func releases(t *testing.T, s Subject) {
+	w := s.World(t)
+	original := w.Have(t, s.Router.Refs())
+	want := split(20)
+	want.Routes = routes(s.Router.Features())
+	if s.Router.Features().Additional {
+		want.Stable.Weight, want.Additional = 70, []traffic.Destination{{Service: Experiment, Weight: 10}}
+	}
+	for _, want := range []traffic.Split{want, split(0)} {
+		now := reach(t, s, w, want)
+		after := traffic.Objects{}
+		for key, o := range now {
+			if released := s.Router.Release(o); released != nil {
+				after[key] = released
+			}
+		}
+		w.Apply(t, now, after)
+		again := w.Have(t, s.Router.Refs())
+		if diff := cmp.Diff(bare(s, original), bare(s, again)); diff != "" {
+			t.Errorf("split %s, released (-before +after)\n%s", show(want), diff)
+		}
+		for key, o := range again {
+			if s.Router.Release(o) != o {
+				t.Errorf("%s is released, and has something left to release", key)
+			}
+		}
+	}
+}
+
+func bare(s Subject, objects traffic.Objects) traffic.Objects {
+	out := stripped(objects)
+	for key, o := range out {
+		out[key] = s.Bare(o)
+	}
+	return out
+}
+
+func tellsOfMissing(t *testing.T, s Subject) {
+	refs := s.Router.Refs()
+	all := s.World(t).Have(t, refs)
+	for _, ref := range refs {
+		if ref.Field == "" || all[ref.Key()] == nil {
+			continue
+		}
+		have := copied(all)
+		delete(have, ref.Key())
+		after, problems := s.Router.Render(split(30), have)
+		if !slices.ContainsFunc(problems, func(p spec.Problem) bool { return p.Field == ref.Field && strings.Contains(p.Text, ref.Name) }) {
+			t.Errorf("%s is missing, and the problems do not name field %s: %v", ref.Key(), ref.Field, problems)
+		}
+		for key := range have {
+			if after[key] == nil {
+				t.Errorf("%s is missing, and so %s is to be deleted", ref.Key(), key)
+			}
+		}
+		if after[ref.Key()] != nil {
+			t.Errorf("%s is missing, and is rendered all the same", ref.Key())
+		}
+	}
+}
+
+// tellsOfNoRoute splits for a Service that no object routes to.
+func tellsOfNoRoute(t *testing.T, s Subject) {
+	have := s.World(t).Have(t, s.Router.Refs())
+	want := split(30)
+	want.Stable.Service = "unheard-of"
+	after, problems := s.Router.Render(want, have)
+	if len(problems) == 0 {
+		t.Error("nothing routes to the stable Service, and nobody is told")
+	}
+	for _, p := range problems {
+		named(t, p)
+	}
+	for key := range have {
+		if after[key] == nil {
+			t.Errorf("nothing routes to the stable Service, and so %s is to be deleted", key)
+		}
+	}
+}
+
+func show(s traffic.Split) string {
+	text := fmt.Sprintf("%d:%d of %d", s.Stable.Weight, s.Canary.Weight, s.Max)
+	for _, d := range s.Additional {
+		text += fmt.Sprintf(" with %s %d", d.Service, d.Weight)
+	}
+	for _, r := range s.Routes {
+		text += " and " + r.RouteName()
+	}
+	return text
+}

@@ -1,0 +1,19 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/sluice-delivery/sluice/internal/playtest"
+	"github.com/sluice-delivery/sluice/internal/traffic/conformance"
+	"github.com/sluice-delivery/sluice/internal/traffic/conformance/subjects"
+)
+
+func TestGatewayAPI(t *testing.T) {
+	ns := playtest.New(t)
+	conformance.Run(t, subjects.GatewayAPI(rollout(ns), world(ns, subjects.Routes), 30))
+}
+
+func TestNginx(t *testing.T) {
+	ns := playtest.New(t)
+	conformance.Run(t, subjects.Nginx(rollout(ns), world(ns, subjects.Ingresses), 30))
+}

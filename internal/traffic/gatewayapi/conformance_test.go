@@ -1,0 +1,12 @@
+package gatewayapi_test
+
+import (
+	"testing"
+
+	"github.com/sluice-delivery/sluice/internal/traffic/conformance"
+	"github.com/sluice-delivery/sluice/internal/traffic/conformance/subjects"
+)
+
+func TestConformance(t *testing.T) {
+	conformance.Run(t, subjects.GatewayAPI(subjects.Rollout("shop"), subjects.InMemory(subjects.Routes, "shop"), 2000))
+}

@@ -1,0 +1,244 @@
+package gatewayapi
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+)
+
+// The most that the API server takes in a route.
+const (
+	maxRules          = 16
+	maxMatches        = 128
+	maxMatchesOfARule = 64
+	maxNameLength     = 253
+)
+
+// addManaged adds the rules of the managed routes: for each of them and each rule that names the stable Service, a copy that takes only
+// the requests that fit both. The Gateway API prefers the rule that asks for more, so these come before the rules they are copies of;
+// among themselves the first does.
+func (r *route) addManaged(p *problems, in spec.GatewayRoute, want traffic.Split) {
+	var added []managedRule
+	for _, managed := range want.Routes {
+		for _, of := range r.sources(want.Stable.Service) {
+			copied, problem := r.managedRule(managed, of, in.Kind, want)
+			if problem != "" {
+				p.add(in.Field, "%s %q cannot take the managed route %q: %s", in.Kind, in.Name, managed.RouteName(), problem)
+			}
+			if copied == nil {
+				continue
+			}
+			p.fitting[managed.RouteName()] = true
+			if !r.nameless {
+				copied["name"] = r.ruleName(managed.RouteName(), added)
+			}
+			added = append(added, managedRule{namePrefix(r.owner), copied})
+		}
+	}
+	if problem := r.tooMany(added); problem != "" {
+		p.add(in.Field, "%s %q cannot take the managed routes: %s", in.Kind, in.Name, problem)
+		return
+	}
+	for _, m := range added {
+		r.mine.Rules = append(r.mine.Rules, fingerprint(m.rule))
+	}
+	r.managed = append(r.managed, added...)
+}
+
+// sources are the rules that managed ones are made from.
+func (r *route) sources(stable string) []rule {
+	var all []rule
+	for _, entry := range r.rules {
+		if of, ok := entry.(rule); ok {
+			if list, _ := of["backendRefs"].([]any); r.find(list, stable) >= 0 {
+				all = append(all, of)
+			}
+		}
+	}
+	return all
+}
+
+// managedRule makes a rule of a managed route from another one. It is nil if no request fits both.
+func (r *route) managedRule(managed traffic.Route, of rule, kind string, want traffic.Split) (rule, string) {
+	var (
+		conditions []traffic.RequestMatch
+		finish     func(rule)
+	)
+	list, _ := of["backendRefs"].([]any)
+	stable := list[r.find(list, want.Stable.Service)].(map[string]any)
+	canary := toService(stable, want.Canary.Service, 1)
+	if at := r.find(list, want.Canary.Service); at >= 0 { // it may have a port of its own
+		canary = toService(list[at].(map[string]any), want.Canary.Service, 1)
+	}
+	switch m := managed.(type) {
+	case traffic.HeaderRoute:
+		for _, header := range m.Match {
+			conditions = append(conditions, traffic.RequestMatch{Headers: []traffic.HeaderMatch{header}})
+		}
+		finish = func(to rule) { to["backendRefs"] = []any{canary} }
+	case traffic.MirrorRoute:
+		conditions = m.Match
+		finish = func(to rule) {
+			filters, _ := to["filters"].([]any)
+			to["filters"] = append(filters, mirror(canary, m.Percent))
+		}
+	}
+	matches, problem := r.product(matcherOf(kind), of, conditions)
+	if len(matches) == 0 {
+		return nil, problem
+	}
+	out := runtime.DeepCopyJSON(of)
+	delete(out, "name")
+	out["matches"] = matches
+	finish(out)
+	return out, problem
+}
+
+// mirror is a filter that sends copies of requests to a backend. All of them is what the Gateway API does when no share is given, and
+// all that releases before 1.2 can do.
+func mirror(to map[string]any, percent int32) map[string]any {
+	ref := map[string]any{}
+	for _, key := range []string{"group", "kind", "namespace", "name", "port"} {
+		if value, ok := to[key]; ok {
+			ref[key] = value
+		}
+	}
+	request := map[string]any{"backendRef": ref}
+	if percent < 100 {
+		request["percent"] = int64(percent)
+	}
+	return map[string]any{"type": "RequestMirror", "requestMirror": request}
+}
+
+// product is the matches that fit both a rule and any of the conditions.
+func (r *route) product(m *matcher, of rule, conditions []traffic.RequestMatch) ([]any, string) {
+	var (
+		all      []any
+		problems []string
+	)
+	for _, condition := range conditions {
+		for _, match := range matchesOf(of) {
+			both, problem := m.both(match, condition)
+			switch {
+			case problem != "":
+				problems = append(problems, problem)
+			case both == nil || r.nearer(m, of, match, both):
+			case !slices.ContainsFunc(all, func(known any) bool { return reflect.DeepEqual(known, any(both)) }):
+				all = append(all, both)
+			}
+		}
+	}
+	slices.Sort(problems)
+	return all, strings.Join(slices.Compact(problems), "; ")
+}
+
+// matchesOf are the matches of a rule. One without any takes everything.
+func matchesOf(of rule) []map[string]any {
+	list, _ := of["matches"].([]any)
+	if len(list) == 0 {
+		return []map[string]any{{}}
+	}
+	var all []map[string]any
+	for _, entry := range list {
+		if match, ok := entry.(map[string]any); ok {
+			all = append(all, match)
+		}
+	}
+	return all
+}
+
+// nearer reports whether requests that a narrower path would take from a rule are not that rule's, but those of another whose path lies
+// between the two. The narrower one, having the longer path, would win over it.
+func (r *route) nearer(m *matcher, of rule, wide, narrow map[string]any) bool {
+	if m.covers(narrow, wide) {
+		return false // it is the same path
+	}
+	for _, entry := range r.rules {
+		other, ok := entry.(rule)
+		if !ok || reflect.ValueOf(other).Pointer() == reflect.ValueOf(of).Pointer() {
+			continue
+		}
+		for _, match := range matchesOf(other) {
+			if m.covers(wide, match) && m.covers(match, narrow) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ruleName is the name of the next rule of a managed route, which no rule has yet.
+func (r *route) ruleName(managed string, added []managedRule) string {
+	base := namePrefix(r.owner) + asName(managed)
+	if len(base) > maxNameLength-len(".000") {
+		base = base[:maxNameLength-len("-00000000.000")] + "-" + short(base)
+	}
+	name := base
+	for n := 2; slices.ContainsFunc(added, func(m managedRule) bool { return m.rule["name"] == name }); n++ {
+		name = fmt.Sprintf("%s.%d", base, n)
+	}
+	return name
+}
+
+// asName makes a part of a rule's name from the name of a managed route, which may have other letters.
+func asName(managed string) string {
+	var b strings.Builder
+	for _, letter := range strings.ToLower(managed) {
+		switch {
+		case 'a' <= letter && letter <= 'z', '0' <= letter && letter <= '9':
+			b.WriteRune(letter)
+		default:
+			b.WriteByte('-')
+		}
+	}
+	if name := strings.Trim(b.String(), "-"); name != "" {
+		return name
+	}
+	return "route"
+}
+
+// tooMany says which limit of the API server the rules would break.
+func (r *route) tooMany(added []managedRule) string {
+	rules, matches := len(r.rules)+len(r.managed)+len(added), 0
+	count := func(entry any) {
+		if of, ok := entry.(rule); ok {
+			list, _ := of["matches"].([]any)
+			matches += len(list)
+		}
+	}
+	for _, entry := range r.rules {
+		count(entry)
+	}
+	for _, m := range slices.Concat(r.managed, added) {
+		count(m.rule)
+	}
+	if len(added) == 0 {
+		return ""
+	}
+	if rules > maxRules {
+		return fmt.Sprintf("with them it would have %d rules, and the Gateway API allows %d: split the route, or use fewer managed routes", rules, maxRules)
+	}
+	if matches > maxMatches {
+		return fmt.Sprintf("with them it would have %d matches, and the Gateway API allows %d: split the route, or use fewer managed routes", matches, maxMatches)
+	}
+	for _, m := range added {
+		if list := m.rule["matches"].([]any); len(list) > maxMatchesOfARule {
+			return fmt.Sprintf("one of the rules would have %d matches, and the Gateway API allows %d: use fewer matches in the step", len(list), maxMatchesOfARule)
+		}
+	}
+	return ""
+}
+
+func clone(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return maps.Clone(m)
+}

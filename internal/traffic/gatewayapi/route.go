@@ -1,0 +1,161 @@
+package gatewayapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/sluice-delivery/sluice/internal/traffic"
+)
+
+// rule is a rule of a route of any kind.
+type rule = map[string]any
+
+// route is a copy of a route, taken apart into rules of managed routes and the others.
+type route struct {
+	owner    traffic.Owner
+	original *unstructured.Unstructured
+	object   *unstructured.Unstructured
+	notes    notes
+	// mine is what is noted for this Rollout.
+	mine note
+	// managed are the rules of managed routes, this Rollout's and those of others.
+	managed []managedRule
+	// rules are all others. What is no rule at all stays what it is.
+	rules []any
+	// nameless: the rules of this Rollout have lost their names, because the release of the Gateway API knows none.
+	nameless bool
+}
+
+// managedRule is a rule that a Rollout added.
+type managedRule struct {
+	// owner is the prefix of the names of the Rollout's rules, by which managed rules are sorted: each of several Rollouts that share
+	// a route must want the same order.
+	owner string
+	rule  rule
+}
+
+func open(owner traffic.Owner, object *unstructured.Unstructured) *route {
+	r := &route{owner: owner, original: object, object: object.DeepCopy()}
+	r.notes = readNotes(r.object)
+	r.mine = r.notes.of(owner)
+	noted := r.notes.rules()
+	for _, entry := range r.list() {
+		if owner, ok := r.managedBy(entry, noted); ok {
+			r.managed = append(r.managed, managedRule{owner, entry.(rule)})
+		} else {
+			r.rules = append(r.rules, entry)
+		}
+	}
+	return r
+}
+
+// managedBy tells whose managed rule it is, by its name, and where there is no name, by what is noted. Each note stands for one rule.
+func (r *route) managedBy(entry any, noted map[string][]string) (string, bool) {
+	of, ok := entry.(rule)
+	if !ok {
+		return "", false
+	}
+	if name, _ := of["name"].(string); name != "" {
+		return ownerOfName(name)
+	}
+	print := fingerprint(of)
+	owners := noted[print]
+	if len(owners) == 0 {
+		return "", false
+	}
+	noted[print] = owners[1:]
+	r.nameless = r.nameless || owners[0] == namePrefix(r.owner)
+	return owners[0], true
+}
+
+// list is the rules of the copy.
+func (r *route) list() []any {
+	routeSpec, _ := r.object.Object["spec"].(map[string]any)
+	list, _ := routeSpec["rules"].([]any)
+	return list
+}
+
+// dropManaged takes this Rollout's managed rules away.
+func (r *route) dropManaged() {
+	r.managed = slices.DeleteFunc(r.managed, func(m managedRule) bool { return m.owner == namePrefix(r.owner) })
+	r.mine.Rules = nil
+}
+
+// close puts the route together again. If nothing has changed it is the original itself.
+func (r *route) close() *unstructured.Unstructured {
+	if r.list() != nil {
+		slices.SortStableFunc(r.managed, func(a, b managedRule) int { return cmp.Compare(a.owner, b.owner) })
+		rules := make([]any, 0, len(r.managed)+len(r.rules))
+		for _, m := range r.managed {
+			rules = append(rules, m.rule)
+		}
+		r.object.Object["spec"].(map[string]any)["rules"] = append(rules, r.rules...)
+	}
+	r.notes.set(r.owner, r.mine)
+	r.notes.write(r.object)
+	if reflect.DeepEqual(r.original.Object, r.object.Object) {
+		return r.original
+	}
+	return r.object
+}
+
+// namePrefix begins the names of a Rollout's managed rules. Namespaces have no dots, and dots in the name of a Rollout are replaced, so
+// that no prefix is one of another.
+func namePrefix(o traffic.Owner) string {
+	name := o.Name
+	if strings.Contains(name, ".") {
+		name = strings.ReplaceAll(name, ".", "-") + "-" + short(name)
+	}
+	return fmt.Sprintf("sluice.%s.%s.", o.Namespace, name)
+}
+
+// ownerOfName reads the prefix from the name of a managed rule.
+func ownerOfName(name string) (string, bool) {
+	parts := strings.SplitN(name, ".", 4)
+	if len(parts) < 4 || parts[0] != "sluice" {
+		return "", false
+	}
+	return strings.Join(parts[:3], ".") + ".", true
+}
+
+// fingerprint is what a managed rule is known by that has lost its name: the requests that it takes and the Services that they go to. It
+// leaves out what releases of the Gateway API may drop or add.
+func fingerprint(of rule) string {
+	var services []string
+	for _, ref := range refs(of) {
+		services = append(services, serviceKey(ref))
+	}
+	return digest(map[string]any{"matches": of["matches"], "services": services})
+}
+
+// outline is what a rule is known by whatever its backendRefs are.
+func outline(of rule) string {
+	rest := make(rule, len(of))
+	for key, value := range of {
+		if key != "backendRefs" {
+			rest[key] = value
+		}
+	}
+	return digest(rest)
+}
+
+func digest(v any) string {
+	text, err := json.Marshal(v) // of maps with sorted keys
+	if err != nil {
+		return ""
+	}
+	return short(string(text))
+}
+
+func short(text string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text)) // never fails
+	return fmt.Sprintf("%08x", h.Sum32())
+}

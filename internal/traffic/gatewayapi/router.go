@@ -1,0 +1,129 @@
+package gatewayapi
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+)
+
+// New returns the router of a Rollout.
+func New(owner traffic.Owner, g spec.GatewayAPI) traffic.Router { return router{owner, g} }
+
+type router struct {
+	owner traffic.Owner
+	spec  spec.GatewayAPI
+}
+
+// Name implements [traffic.Router].
+func (router) Name() string { return "GatewayAPI" }
+
+// Features implements [traffic.Router].
+func (r router) Features() traffic.Features {
+	managed := slices.ContainsFunc(r.spec.Routes, takesRules)
+	return traffic.Features{Headers: managed, Mirrors: managed, Additional: true, AnyMax: true}
+}
+
+func takesRules(route spec.GatewayRoute) bool { return route.Managed && matcherOf(route.Kind) != nil }
+
+// Refs implements [traffic.Router].
+func (r router) Refs() []traffic.Ref {
+	var all []traffic.Ref
+	for _, route := range r.spec.Routes {
+		all = append(all, r.ref(GVK(route.Kind), route.Name, route.Field))
+	}
+	if r.spec.ConfigMap != "" {
+		all = append(all, r.notesOfPlugin())
+	}
+	return all
+}
+
+func (r router) ref(gvk schema.GroupVersionKind, name, field string) traffic.Ref {
+	return traffic.Ref{GroupVersionKind: gvk, NamespacedName: types.NamespacedName{Namespace: r.spec.Namespace, Name: name}, Field: field}
+}
+
+// GVK is the version in which a kind of route is read and written.
+func GVK(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: kind}
+}
+
+// Render implements [traffic.Router].
+func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Objects, []spec.Problem) {
+	out := traffic.Objects{}
+	notes := r.notesOfPlugin().Key()
+	if o := have[notes]; o != nil {
+		out[notes] = o // read, and not written
+	}
+	p := problems{fitting: map[string]bool{}}
+	for _, in := range r.spec.Routes {
+		key := r.ref(GVK(in.Kind), in.Name, in.Field).Key()
+		object := have[key]
+		if object == nil {
+			p.add(in.Field, "%s %q not found in namespace %s: create it, or name one that exists", in.Kind, in.Name, r.spec.Namespace)
+			continue
+		}
+		out[key] = r.render(&p, in, want, object, have[notes])
+	}
+	p.unfit(r.spec, want)
+	return out, p.list
+}
+
+// render returns one route as it should be.
+func (r router) render(p *problems, in spec.GatewayRoute, want traffic.Split, object, configMap *unstructured.Unstructured) *unstructured.Unstructured {
+	route := open(r.owner, object)
+	route.dropRulesOfPlugin(configMap, want)
+	route.dropManaged()
+	if !route.weigh(want) {
+		p.add(in.Field, "%s %q has no rule with a backendRef to the stable Service %q of namespace %s: add one", in.Kind, in.Name, want.Stable.Service, r.owner.Namespace)
+	}
+	if takesRules(in) {
+		route.addManaged(p, in, want)
+	}
+	route.label(r.spec, want.InProgress)
+	return route.close()
+}
+
+// Release implements [traffic.Router].
+func (r router) Release(object *unstructured.Unstructured) *unstructured.Unstructured {
+	if !isRoute(object.GroupVersionKind()) {
+		return object
+	}
+	route := open(r.owner, object)
+	route.dropManaged()
+	route.dropAdded()
+	route.label(spec.GatewayAPI{}, false)
+	return route.close()
+}
+
+func isRoute(gvk schema.GroupVersionKind) bool { return gvk.Group == GVK("").Group }
+
+// problems are what is told of, and which of the managed routes have found a rule.
+type problems struct {
+	list    []spec.Problem
+	fitting map[string]bool
+}
+
+func (p *problems) add(field, format string, args ...any) {
+	problem := spec.Problem{Field: field, Text: fmt.Sprintf(format, args...)}
+	if !slices.Contains(p.list, problem) { // several rules may have it
+		p.list = append(p.list, problem)
+	}
+}
+
+// unfit tells of managed routes that are in force nowhere, which would be a step that does nothing.
+func (p *problems) unfit(g spec.GatewayAPI, want traffic.Split) {
+	if len(p.list) > 0 {
+		return // the reason may be among them
+	}
+	for _, route := range want.Routes {
+		if !p.fitting[route.RouteName()] {
+			p.add(g.Field, "no rule of the routes can take the managed route %q: name an HTTPRoute or GRPCRoute that has a rule for the stable Service and lets such requests through, none of the other rules being nearer to them",
+				route.RouteName())
+		}
+	}
+}

@@ -1,0 +1,23 @@
+// Package routers is the list of all traffic routers.
+package routers
+
+import (
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
+	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
+)
+
+// For returns the routers that a Rollout's spec sets up, in the order of the spec.
+func For(owner traffic.Owner, routers []spec.Router) []traffic.Router {
+	var all []traffic.Router
+	for _, router := range routers {
+		switch r := router.(type) {
+		case spec.GatewayAPI:
+			all = append(all, gatewayapi.New(owner, r))
+		case spec.Nginx:
+			all = append(all, nginx.New(owner, r))
+		}
+	}
+	return all
+}
