@@ -29,7 +29,7 @@ bin/sluice-controller bin/sluice:
 	go build -ldflags '$(ldflags)' -o $@ ./cmd/$(@F)
 
 .PHONY: demo
-demo: build ## Show an update from the first pod to Healthy, on a real control plane in a process (STRATEGY=bluegreen, KEEP=1)
+demo: build ## Show an update from the first pod to Healthy, on a real control plane in a process (STRATEGY=bluegreen or analysis, KEEP=1)
 	@go build -o bin/sluice-demo ./hack/demo
 	@exec bin/sluice-demo
 

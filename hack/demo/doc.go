@@ -5,6 +5,7 @@
 //	main.go     how it starts and how it ends
 //	story.go    what happens, in order
 //	child.go    programs that run meanwhile, and that none of them is left behind
+//	prometheus.go, traffic.go  for STRATEGY=analysis: a real Prometheus, and the requests that it counts
 //	example.go  what the example says: examples/canary.yaml, or that of another STRATEGY
 //
 // It runs the programs in bin/ as a user would, with the manifests in config/ and examples/, and only looks on by itself, through

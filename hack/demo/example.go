@@ -20,14 +20,16 @@ type example struct {
 	path                      string
 	rollout, container, image string
 	isBlueGreen               bool
+	// isJudged: an analysis decides, and no person.
+	isJudged bool
 }
 
-// readExample finds the Rollout in the example of a strategy: canary or bluegreen.
+// readExample finds the Rollout in the example of a strategy: canary, bluegreen or analysis.
 func readExample(strategy string) (example, error) {
 	e := example{path: "examples/" + strategy + ".yaml"}
 	text, err := os.ReadFile(e.path)
 	if errors.Is(err, os.ErrNotExist) {
-		return example{}, fmt.Errorf("there is no %s: STRATEGY is canary or bluegreen, and the demo is run from the root of the repository", e.path)
+		return example{}, fmt.Errorf("there is no %s: STRATEGY is canary, bluegreen or analysis, and the demo is run from the root of the repository", e.path)
 	}
 	if err != nil {
 		return example{}, err
@@ -44,9 +46,16 @@ func readExample(strategy string) (example, error) {
 			c := ro.Spec.Template.Spec.Containers[0]
 			e.rollout, e.container, e.image = ro.Name, c.Name, c.Image
 			e.isBlueGreen = ro.Spec.Strategy.BlueGreen != nil
+			e.isJudged = ro.Spec.Strategy.Canary != nil && ro.Spec.Strategy.Canary.Analysis != nil
 			return e, nil
 		}
 	}
+}
+
+// faultyImage is a version whose pods answer with errors.
+func (e example) faultyImage() string {
+	name, _, _ := strings.Cut(e.image, ":")
+	return name + ":" + faultyTag
 }
 
 // newImage is the same image in another version; nothing is ever pulled.

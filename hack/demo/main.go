@@ -28,6 +28,15 @@ func main() {
 	flag.Parse()
 	// SIGPIPE too: `make demo | head` must not leave anything behind either.
 	signals, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	if flag.Arg(0) == "traffic" { // a second process, started by startTraffic
+		err := traffic(signals, flag.Arg(1), os.Stdout)
+		stop()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "demo:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, cancel := context.WithTimeoutCause(signals, *timeout, fmt.Errorf("it was not done after %s", *timeout))
 	code := run(ctx, signals)
 	cancel()

@@ -63,18 +63,7 @@ type part struct {
 }
 
 func (s *story) tell(ctx context.Context) error {
-	parts := []part{
-		{"start a Kubernetes control plane", s.startPlayground},
-		{"install the CRDs and the controller's access rules", s.install},
-		{"start the controller, with the rights that the install manifests give it", s.startController},
-		{"run " + s.example.rollout + " for the first time", s.firstVersion},
-		{"update it, until a person is asked", s.update},
-		{"promote it", s.promote},
-	}
-	if s.example.isBlueGreen { // a canary's old pods went as the new ones came
-		parts = append(parts, part{"wait until the old version's pods are gone", s.scaleDown})
-	}
-	for _, part := range parts {
+	for _, part := range s.parts() {
 		s.doing = part.doing
 		fmt.Printf("\n▸ %s%s\n", strings.ToUpper(part.doing[:1]), part.doing[1:])
 		if err := part.do(ctx); err != nil {
@@ -84,6 +73,31 @@ func (s *story) tell(ctx context.Context) error {
 	fmt.Printf("\n✔ The update is done: %s is healthy with %s. %.0f s in all.\n",
 		s.example.rollout, s.example.newImage(), time.Since(s.began).Seconds())
 	return nil
+}
+
+func (s *story) parts() []part {
+	parts := []part{
+		{"start a Kubernetes control plane", s.startPlayground},
+		{"install the CRDs and the controller's access rules", s.install},
+	}
+	if s.example.isJudged {
+		parts = append(parts, part{"start a Prometheus that counts the requests of the pods", s.startPrometheus})
+	}
+	parts = append(parts,
+		part{"start the controller, with the rights that the install manifests give it", s.startController},
+		part{"run " + s.example.rollout + " for the first time", s.firstVersion},
+	)
+	if s.example.isJudged {
+		return append(parts,
+			part{fmt.Sprintf("update it to a version that answers %d %% of the requests with an error", faultyPercent), s.faultyVersion},
+			part{"update it to a version that does not", s.goodVersion},
+		)
+	}
+	parts = append(parts, part{"update it, until a person is asked", s.update}, part{"promote it", s.promote})
+	if s.example.isBlueGreen { // a canary's old pods went as the new ones came
+		parts = append(parts, part{"wait until the old version's pods are gone", s.scaleDown})
+	}
+	return parts
 }
 
 func (s *story) kubeconfig() string { return filepath.Join(s.folder, "kubeconfig") }
@@ -150,11 +164,32 @@ func (s *story) firstVersion(ctx context.Context) error {
 }
 
 func (s *story) update(ctx context.Context) error {
-	err := s.sluice(ctx, "set", "image", s.example.rollout, s.example.container+"="+s.example.newImage())
-	if err != nil {
+	if err := s.setImage(ctx, s.example.newImage()); err != nil {
 		return err
 	}
 	return s.show(ctx, paused)
+}
+
+func (s *story) setImage(ctx context.Context, image string) error {
+	return s.sluice(ctx, "set", "image", s.example.rollout, s.example.container+"="+image)
+}
+
+// faultyVersion is taken back by itself.
+func (s *story) faultyVersion(ctx context.Context) error {
+	if err := s.setImage(ctx, s.example.faultyImage()); err != nil {
+		return err
+	}
+	return s.show(ctx, func(r view.Rollout) bool { return r.Status.Icon == view.IconDegraded && r.Replicas.Updated == 0 })
+}
+
+// goodVersion gets through without anybody's help.
+func (s *story) goodVersion(ctx context.Context) error {
+	if err := s.setImage(ctx, s.example.newImage()); err != nil {
+		return err
+	}
+	return s.show(ctx, func(r view.Rollout) bool {
+		return healthy(r) && len(r.Images) == 1 && r.Images[0].Name == s.example.newImage()
+	})
 }
 
 func (s *story) promote(ctx context.Context) error {

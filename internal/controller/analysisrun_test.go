@@ -156,7 +156,7 @@ func TestAnAnalysisRunThatCannotBeMeasured(t *testing.T) {
 		},
 		"condition": {
 			`{metrics: [{name: a, successCondition: "result >", provider: {web: {url: "http://g"}}}]}`,
-			`Analysis spec invalid: metric "a": successCondition "result >": unexpected token EOF`,
+			"Analysis spec invalid: metric \"a\": successCondition `result >`: unexpected token EOF",
 		},
 	} {
 		createRun(t, ns, name, c.spec)
@@ -272,7 +272,7 @@ func TestACanaryJudgedByItsServers(t *testing.T) {
 	ns.WaitForRollout("web", "to pass the analysis and pause", playtest.AtStep(3))
 	g.value.Store(`{"errors": 0.4}`)
 	aborted := ns.WaitForRollout("web", "to be aborted", playtest.Degraded)
-	for _, part := range []string{`Metric "errors" assessed Failed due to failed (1) > failureLimit (0)`, "value 0.4 of GET " + g.URL, `successCondition "result < 0.05"`} {
+	for _, part := range []string{`Metric "errors" assessed Failed due to failed (1) > failureLimit (0)`, "value 0.4 of GET " + g.URL, "successCondition `result < 0.05`"} {
 		if !strings.Contains(aborted.Status.Message, part) {
 			t.Errorf("message %q, want %q in it", aborted.Status.Message, part)
 		}
@@ -314,7 +314,7 @@ func TestACanaryJudgedByPrometheus(t *testing.T) {
 	ns.WaitForRollout("web", "to pass the analysis and pause", playtest.AtStep(3))
 	g.value.Store("error_rate 0.4\n")
 	aborted := ns.WaitForRollout("web", "to be aborted", playtest.Degraded)
-	for _, part := range []string{`Metric "errors" assessed Failed`, `value [0.4] of query "max(error_rate)"`, `successCondition "result[0] < 0.05"`} {
+	for _, part := range []string{`Metric "errors" assessed Failed`, "value [0.4] of query `max(error_rate)`", "successCondition `result[0] < 0.05`"} {
 		if !strings.Contains(aborted.Status.Message, part) {
 			t.Errorf("message %q, want %q in it", aborted.Status.Message, part)
 		}

@@ -132,23 +132,23 @@ func (v verdict) judge(r Result) (phase v1alpha1.AnalysisPhase, message string) 
 		}
 		switch {
 		case err != nil && empty:
-			return v1alpha1.AnalysisPhaseError, fmt.Sprintf("%s, and %s %q needs some (%s): set whenNoData, or write default(…) or isNil(…) into the condition",
-				v.noData(), condition.name, condition.text, err)
+			return v1alpha1.AnalysisPhaseError, fmt.Sprintf("%s, and %s %s needs some (%s): set whenNoData, or write default(…) or isNil(…) into the condition",
+				v.noData(), condition.name, code(condition.text), err)
 		case err != nil:
-			return v1alpha1.AnalysisPhaseError, fmt.Sprintf("%s cannot be judged by %s %q: %s", v.what(), condition.name, condition.text, err)
+			return v1alpha1.AnalysisPhaseError, fmt.Sprintf("%s cannot be judged by %s %s: %s", v.what(), condition.name, code(condition.text), err)
 		}
 	}
 	failure, success := holds[0], holds[1]
 	switch {
 	case v.FailureCondition != "" && failure:
-		return v1alpha1.AnalysisPhaseFailed, fmt.Sprintf("%s meets failureCondition %q", v.what(), v.FailureCondition)
+		return v1alpha1.AnalysisPhaseFailed, fmt.Sprintf("%s meets failureCondition %s", v.what(), code(v.FailureCondition))
 	case v.SuccessCondition == "" || success:
 		return v1alpha1.AnalysisPhaseSuccessful, ""
 	case v.FailureCondition == "":
-		return v1alpha1.AnalysisPhaseFailed, fmt.Sprintf("%s does not meet successCondition %q", v.what(), v.SuccessCondition)
+		return v1alpha1.AnalysisPhaseFailed, fmt.Sprintf("%s does not meet successCondition %s", v.what(), code(v.SuccessCondition))
 	}
-	return v1alpha1.AnalysisPhaseInconclusive, fmt.Sprintf("%s meets neither successCondition %q nor failureCondition %q",
-		v.what(), v.SuccessCondition, v.FailureCondition)
+	return v1alpha1.AnalysisPhaseInconclusive, fmt.Sprintf("%s meets neither successCondition %s nor failureCondition %s",
+		v.what(), code(v.SuccessCondition), code(v.FailureCondition))
 }
 
 // errHidden stands for an error that cannot be shown.
@@ -169,6 +169,9 @@ func (v verdict) what() string {
 	return text
 }
 
+// code is an expression inside a sentence, on one line.
+func code(text string) string { return "`" + strings.Join(strings.Fields(text), " ") + "`" }
+
 func (v verdict) noData() string {
 	text := "no data"
 	if v.Question != "" {
@@ -186,7 +189,7 @@ func conditionProblems(metrics []v1alpha1.Metric) []string {
 				continue
 			}
 			if err := expr.Check(condition.text); err != nil {
-				all = append(all, fmt.Sprintf("metric %q: %s %q: %s", metrics[i].Name, condition.name, condition.text, err))
+				all = append(all, fmt.Sprintf("metric %q: %s %s: %s", metrics[i].Name, condition.name, code(condition.text), err))
 			}
 		}
 	}

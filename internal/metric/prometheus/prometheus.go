@@ -46,7 +46,7 @@ type Provider struct {
 // Measure sends the query.
 func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading, error) {
 	m := r.Metric.Provider.Prometheus
-	question := fmt.Sprintf("query %q", m.Query)
+	question := "query `" + strings.Join(strings.Fields(m.Query), " ") + "`"
 	if q := m.RangeQuery; q != nil {
 		question += fmt.Sprintf(" from %s to %s", q.Start, q.End)
 	}

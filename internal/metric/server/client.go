@@ -33,7 +33,11 @@ const mostRedirects = 10
 
 // the connections of all measurements.
 var (
-	checked   = http.DefaultTransport.(*http.Transport).Clone()
+	checked = func() *http.Transport {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConns, t.MaxIdleConnsPerHost = 500, 100 // many measurements ask one server at about the same time
+		return t
+	}()
 	unchecked = func() *http.Transport {
 		t := checked.Clone()
 		t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // as the user asked

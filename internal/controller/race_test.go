@@ -1,0 +1,8 @@
+//go:build race
+
+package controller
+
+import "time"
+
+// loadFor is shorter where everything takes several times as long.
+const loadFor = 3 * time.Minute
