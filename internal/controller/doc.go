@@ -10,6 +10,7 @@
 //	writer.go   what that shares with experiment.go, the same loop for Experiments: writes bound to the version that they were decided on
 //	workload.go the object that a template comes from
 //	services.go Services: found, read live, released; pods.go and analysis.go do the same for pods and AnalysisRuns
+//	analysisrun.go  the same loop for AnalysisRuns, around measure.Next; flights.go has the measurements under way, jobs.go the Jobs
 //	sent.go     what was written and not yet seen again
 //
 // A conflict means that the world has moved on: the pass ends and the next one looks again. Nothing is ever forced.
