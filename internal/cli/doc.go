@@ -6,6 +6,7 @@
 //	kind.go      what commands are given by name
 //	manifest.go  files of objects
 //	listing.go   tables of objects, and lines as they change
+//	output.go    results for programs: --output
 //	patch.go     how commands write: the status first, through its subresource
 //	template.go  the object that holds the pod template: the Rollout, or what it refers to
 //

@@ -19,12 +19,12 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spelling"
 )
 
-// explain is an error in words for a user, one line for each thing that went wrong.
-func explain(err error) []string {
+// inWords is an error in words for a user, one line for each thing that went wrong.
+func inWords(err error) []string {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var lines []string
 		for _, e := range joined.Unwrap() {
-			lines = append(lines, explain(e)...)
+			lines = append(lines, inWords(e)...)
 		}
 		return lines
 	}

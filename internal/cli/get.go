@@ -3,9 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/internal/cli/live"
 	"github.com/sluice-delivery/sluice/internal/view"
@@ -16,7 +19,9 @@ func (a *app) getCommand() *cobra.Command {
 }
 
 func (a *app) getRolloutCommand() *cobra.Command {
-	get := getting{app: a, read: live.Client.Objects, follow: live.Client.Follow}
+	get := getting{app: a, kind: rollouts, read: live.Client.Objects, follow: live.Client.Follow, row: func(o view.Objects) ([]string, []string) {
+		return slices.Concat(rolloutColumns, rolloutWide), a.rolloutCells(true)(o.Rollout)
+	}}
 	cmd := &cobra.Command{
 		Use:     rollouts.noun + " NAME",
 		Aliases: rollouts.aliases,
@@ -39,7 +44,9 @@ picture once, and then a line for each thing that happens.`,
 }
 
 func (a *app) getExperimentCommand() *cobra.Command {
-	get := getting{app: a, read: live.Client.ExperimentObjects, follow: live.Client.FollowExperiment}
+	get := getting{app: a, kind: experiments, read: live.Client.ExperimentObjects, follow: live.Client.FollowExperiment, row: func(o view.Objects) ([]string, []string) {
+		return slices.Concat(experimentColumns, experimentWide), a.experimentCells(true)(o.Experiment)
+	}}
 	cmd := &cobra.Command{
 		Use:     experiments.noun + " NAME",
 		Aliases: experiments.aliases,
@@ -61,6 +68,10 @@ With -w it goes on showing what happens until Ctrl-C.`,
 // getting is what shows an object, once or for as long as one likes.
 type getting struct {
 	*app
+	kind kind
+	// row is the object as a line of a table: its columns and its cells.
+	row             func(view.Objects) (columns, cells []string)
+	output          output
 	read            func(live.Client, context.Context, string) (view.Objects, error)
 	follow          func(live.Client, context.Context, string) (<-chan live.Sight, error)
 	watch, noColour bool
@@ -68,15 +79,29 @@ type getting struct {
 }
 
 func (g *getting) flags(cmd *cobra.Command) {
+	g.output.flag(cmd, outputJSON, outputYAML, outputWide, outputName)
 	cmd.Flags().BoolVarP(&g.watch, "watch", "w", false, "go on showing what happens")
 	cmd.Flags().BoolVar(&g.noColour, "no-color", false, "no colours; there are none in a pipe or if NO_COLOR is set")
 	cmd.Flags().IntVar(&g.timeout, "timeout-seconds", 0, "stop watching after so many seconds; 0 for never")
 }
 
 func (g *getting) run(cmd *cobra.Command, args []string) error {
+	if err := g.output.check(); err != nil {
+		return err
+	}
+	if g.watch && g.output.set() {
+		return fmt.Errorf("--watch shows a picture: leave --output out, or use '%s wait' in a script", g.display)
+	}
 	c, err := g.connect()
 	if err != nil {
 		return err
+	}
+	if g.output.set() && g.output.format != outputWide {
+		object, err := g.kind.in(c).Get(cmd.Context(), args[0], metav1.GetOptions{})
+		if err != nil {
+			return missing(cmd.Context(), c, args[0], err)
+		}
+		return g.output.printObject(g.app, object)
 	}
 	if g.watch {
 		return g.show(cmd.Context(), c, g.screen(), args[0])
@@ -84,6 +109,11 @@ func (g *getting) run(cmd *cobra.Command, args []string) error {
 	objects, err := g.read(c, cmd.Context(), args[0])
 	if err != nil {
 		return missing(cmd.Context(), c, args[0], err)
+	}
+	if g.output.format == outputWide {
+		columns, cells := g.row(objects)
+		g.table(columns, [][]string{cells})
+		return nil
 	}
 	return g.screen().Print(objects)
 }

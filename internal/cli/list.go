@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +30,7 @@ With -w it goes on until Ctrl-C, with a line whenever one of them changes.`,
 			{} list rollouts -w --timestamps`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd, l, live.Client.RolloutList, rolloutColumns, a.rolloutCells)
+			return list(cmd, l, live.Client.RolloutList, rolloutColumns, rolloutWide, a.rolloutCells)
 		},
 	}
 	l.flags(cmd)
@@ -50,7 +51,7 @@ func (a *app) listExperimentsCommand() *cobra.Command {
 			{} list experiments --all-namespaces`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd, l, live.Client.ExperimentList, experimentColumns, a.experimentCells)
+			return list(cmd, l, live.Client.ExperimentList, experimentColumns, experimentWide, a.experimentCells)
 		},
 	}
 	l.flags(cmd)
@@ -59,31 +60,65 @@ func (a *app) listExperimentsCommand() *cobra.Command {
 
 var rolloutColumns = []string{"NAME", "STRATEGY", "STATUS", "STEP", "SET-WEIGHT", "READY", "DESIRED", "UP-TO-DATE", "AVAILABLE"}
 
-func (a *app) rolloutCells(ro *v1alpha1.Rollout) []string {
-	r := view.Of(view.Objects{Rollout: ro}, a.clock.Now())
-	step, weight := "-", "-"
-	if r.Strategy == view.Canary {
-		weight = fmt.Sprint(r.SetWeight)
-		if len(r.Steps) > 0 {
-			step = fmt.Sprintf("%d/%d", r.StepsDone, len(r.Steps))
+// rolloutWide are the columns that only --output wide has.
+var rolloutWide = []string{"AGE", "IMAGES", "MESSAGE"}
+
+func (a *app) rolloutCells(wide bool) func(*v1alpha1.Rollout) []string {
+	return func(ro *v1alpha1.Rollout) []string {
+		r := view.Of(view.Objects{Rollout: ro}, a.clock.Now())
+		step, weight := "-", "-"
+		if r.Strategy == view.Canary {
+			weight = fmt.Sprint(r.SetWeight)
+			if len(r.Steps) > 0 {
+				step = fmt.Sprintf("%d/%d", r.StepsDone, len(r.Steps))
+			}
 		}
+		cells := []string{
+			r.Name, string(r.Strategy), r.Status.Text, step, weight, fmt.Sprintf("%d/%d", r.Replicas.Ready, r.Replicas.Current),
+			fmt.Sprint(r.Replicas.Desired), fmt.Sprint(r.Replicas.Updated), fmt.Sprint(r.Replicas.Available),
+		}
+		if !wide {
+			return cells
+		}
+		return append(cells, view.Age(r.Age), orDash(imagesOf(ro)), orDash(r.Status.Message))
 	}
-	return []string{
-		r.Name, string(r.Strategy), r.Status.Text, step, weight, fmt.Sprintf("%d/%d", r.Replicas.Ready, r.Replicas.Current),
-		fmt.Sprint(r.Replicas.Desired), fmt.Sprint(r.Replicas.Updated), fmt.Sprint(r.Replicas.Available),
+}
+
+// imagesOf are those that the Rollout asks for.
+func imagesOf(ro *v1alpha1.Rollout) string {
+	var images []string
+	for i := range ro.Spec.Template.Spec.Containers {
+		images = append(images, ro.Spec.Template.Spec.Containers[i].Image)
 	}
+	return strings.Join(images, ",")
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
 }
 
 var experimentColumns = []string{"NAME", "STATUS", "DURATION", "REMAINING", "AGE"}
 
-func (a *app) experimentCells(exp *v1alpha1.Experiment) []string {
-	e := view.ExperimentOf(view.Objects{Experiment: exp}, a.clock.Now())
-	length, remaining := "-", "-"
-	if e.Duration > 0 {
-		length = view.Human(e.Duration)
+// experimentWide are the columns that only --output wide has.
+var experimentWide = []string{"MESSAGE"}
+
+func (a *app) experimentCells(wide bool) func(*v1alpha1.Experiment) []string {
+	return func(exp *v1alpha1.Experiment) []string {
+		e := view.ExperimentOf(view.Objects{Experiment: exp}, a.clock.Now())
+		length, remaining := "-", "-"
+		if e.Duration > 0 {
+			length = view.Human(e.Duration)
+		}
+		if e.Run != nil && !e.Over() {
+			remaining = view.Human(e.Run.Remaining())
+		}
+		cells := []string{e.Name, e.Status.Text, length, remaining, view.Age(e.Age)}
+		if !wide {
+			return cells
+		}
+		return append(cells, orDash(e.Status.Message))
 	}
-	if e.Run != nil && !e.Over() {
-		remaining = view.Human(e.Run.Remaining())
-	}
-	return []string{e.Name, e.Status.Text, length, remaining, view.Age(e.Age)}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sluice-delivery/sluice/internal/cli/live"
 )
@@ -21,9 +23,11 @@ type listing struct {
 	name              string
 	all               bool
 	watch, timestamps bool
+	output            output
 }
 
 func (l *listing) flags(cmd *cobra.Command) {
+	l.output.flag(cmd, outputJSON, outputYAML, outputWide, outputName)
 	cmd.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "of all namespaces")
 }
 
@@ -31,8 +35,20 @@ func (l *listing) flags(cmd *cobra.Command) {
 func list[T any, O interface {
 	*T
 	metav1.Object
-}](cmd *cobra.Command, l listing, read func(live.Client, context.Context) ([]O, error), columns []string, cells func(O) []string,
+}](cmd *cobra.Command, l listing, read func(live.Client, context.Context) ([]O, error), columns, wideColumns []string,
+	cellsOf func(wide bool) func(O) []string,
 ) error {
+	if err := l.output.check(); err != nil {
+		return err
+	}
+	wide := l.output.format == outputWide
+	cells := cellsOf(wide)
+	if wide {
+		columns = slices.Concat(columns, wideColumns)
+	}
+	if l.watch && l.output.set() && !wide {
+		return errors.New("--watch prints lines: leave --output out")
+	}
 	c, err := l.connect()
 	if err != nil {
 		return err
@@ -46,6 +62,9 @@ func list[T any, O interface {
 			return append([]string{obj.GetNamespace()}, cells(obj)...)
 		}
 		return cells(obj)
+	}
+	if l.output.set() && !wide {
+		return l.printAll(cmd.Context(), c)
 	}
 	objects, err := read(c, cmd.Context())
 	if err != nil {
@@ -94,14 +113,36 @@ func (l listing) where(c live.Client) string {
 }
 
 func (l listing) line(cells []string, widths []int) {
-	var b strings.Builder
 	if l.watch && l.timestamps {
-		b.WriteString(l.clock.Now().UTC().Format(time.RFC3339) + "  ")
+		l.print("%s  ", l.clock.Now().UTC().Format(time.RFC3339))
 	}
+	l.print("%s\n", joined(cells, widths))
+}
+
+// table prints rows below the names of their columns.
+func (a *app) table(columns []string, rows [][]string) {
+	widths := widthsOf(append([][]string{columns}, rows...))
+	for _, cells := range append([][]string{columns}, rows...) {
+		a.print("%s\n", joined(cells, widths))
+	}
+}
+
+func joined(cells []string, widths []int) string {
+	var b strings.Builder
 	for i, cell := range cells {
 		fmt.Fprintf(&b, "%-*s  ", widths[i], cell)
 	}
-	l.print("%s\n", strings.TrimRight(b.String(), " "))
+	return strings.TrimRight(b.String(), " ")
+}
+
+// printAll prints the objects as they are.
+func (l listing) printAll(ctx context.Context, c live.Client) error {
+	list, err := l.kind.in(c).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	list.Items = slices.DeleteFunc(list.Items, func(u unstructured.Unstructured) bool { return !l.wants(&u) })
+	return l.output.printList(l.app, list)
 }
 
 // widthsOf are those of columns that are wide enough for all rows.

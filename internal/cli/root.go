@@ -52,7 +52,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return interrupted
 	}
-	for _, line := range explain(err) {
+	for _, line := range inWords(err) {
 		a.tell("error: %s\n", line)
 	}
 	return 1
@@ -110,7 +110,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		a.getCommand(), a.listCommand(), a.statusCommand(),
+		a.getCommand(), a.listCommand(), a.statusCommand(), a.explainCommand(),
 		a.promoteCommand(), a.abortCommand(), a.retryCommand(), a.pauseCommand(), a.restartCommand(), a.undoCommand(), a.setCommand(),
 		a.createCommand(), a.terminateCommand(), a.lintCommand(),
 		a.versionCommand(),

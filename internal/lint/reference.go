@@ -107,32 +107,12 @@ func (l *linter) withWorkload(o *object, ro *v1alpha1.Rollout) *v1alpha1.Rollout
 	return with
 }
 
-// named is a name and where it stands.
-type named struct{ field, name string }
-
-// servicesOf are the Services that a Rollout names.
-func servicesOf(ro *v1alpha1.Rollout) []named {
-	var all []named
-	if b := ro.Spec.Strategy.BlueGreen; b != nil {
-		const field = "spec.strategy.blueGreen."
-		all = append(all, named{field + "activeService", b.ActiveService}, named{field + "previewService", b.PreviewService})
-	}
-	if c := ro.Spec.Strategy.Canary; c != nil {
-		const field = "spec.strategy.canary."
-		all = append(all, named{field + "canaryService", c.CanaryService}, named{field + "stableService", c.StableService})
-		if c.PingPong != nil {
-			all = append(all, named{field + "pingPong.pingService", c.PingPong.PingService}, named{field + "pingPong.pongService", c.PingPong.PongService})
-		}
-	}
-	return all
-}
-
 // checkServices: what a Service selects must be the Rollout's pods, or it would have none as soon as the controller adds the version.
 func (l *linter) checkServices(o *object, ro *v1alpha1.Rollout) {
 	with := l.withWorkload(o, ro)
 	template := labels.Set(with.Spec.Template.Labels)
-	for _, ref := range servicesOf(ro) {
-		found := l.want(o, ref.field, "", "Service", ref.name)
+	for _, ref := range spec.Services(ro) {
+		found := l.want(o, ref.Field, "", "Service", ref.Name)
 		if found == nil {
 			continue
 		}
@@ -141,7 +121,7 @@ func (l *linter) checkServices(o *object, ro *v1alpha1.Rollout) {
 			continue
 		}
 		if owner := service.Annotations[v1alpha1.ManagedByAnnotation]; owner != "" && owner != ro.Name {
-			l.fail(o, ref.field, "Service %q is managed by another Rollout, %q: give each Rollout a Service of its own", ref.name, owner)
+			l.fail(o, ref.Field, "Service %q is managed by another Rollout, %q: give each Rollout a Service of its own", ref.Name, owner)
 		}
 		for _, key := range sortedKeys(service.Spec.Selector) {
 			want := service.Spec.Selector[key]
@@ -152,8 +132,8 @@ func (l *linter) checkServices(o *object, ro *v1alpha1.Rollout) {
 			if value, there := template[key]; there {
 				have = fmt.Sprintf("has %s=%s", key, value)
 			}
-			l.fail(o, ref.field, "Service %q (%s:%d) selects %s=%s, and the pod template %s: it would select no pods",
-				ref.name, found.file, found.line("spec.selector."+key), key, want, have)
+			l.fail(o, ref.Field, "Service %q (%s:%d) selects %s=%s, and the pod template %s: it would select no pods",
+				ref.Name, found.file, found.line("spec.selector."+key), key, want, have)
 		}
 	}
 }

@@ -140,10 +140,10 @@ func (run AnalysisRun) words() []string {
 	return nil
 }
 
-// summary is how a run that is not over is doing, empty for one that is.
-func (run AnalysisRun) summary() string {
-	if ended(run.Status) {
-		return ""
-	}
+// Over reports whether the run has ended.
+func (run AnalysisRun) Over() bool { return ended(run.Status) }
+
+// Line is how the run is doing.
+func (run AnalysisRun) Line() string {
 	return strings.TrimSpace(fmt.Sprintf("analysis %s %s %s", run.Name, run.Status.Text, run.Tally))
 }

@@ -111,8 +111,8 @@ func (e Experiment) Summary() string {
 		}
 	}
 	for _, run := range e.AnalysisRuns {
-		if s := run.summary(); s != "" {
-			parts = append(parts, s)
+		if !run.Over() {
+			parts = append(parts, run.Line())
 		}
 	}
 	return clean(strings.Join(append(parts, troubles(e.ReplicaSets)...), "; "))
@@ -126,10 +126,5 @@ func tagList(tags []Tag) string {
 	return strings.Join(words, ",")
 }
 
-// summary is how an experiment that is not over is doing, empty for one that is.
-func (e Experiment) summary() string {
-	if e.Over() {
-		return ""
-	}
-	return fmt.Sprintf("experiment %s %s", e.Name, e.Status.Text)
-}
+// Line is how the experiment is doing.
+func (e Experiment) Line() string { return fmt.Sprintf("experiment %s %s", e.Name, e.Status.Text) }

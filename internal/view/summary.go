@@ -29,13 +29,13 @@ func (r Rollout) Summary() string {
 	}
 	for _, rev := range r.Revisions {
 		for _, e := range rev.Experiments {
-			if s := e.summary(); s != "" {
-				parts = append(parts, s)
+			if !e.Over() {
+				parts = append(parts, e.Line())
 			}
 		}
 		for _, run := range rev.AnalysisRuns {
-			if s := run.summary(); s != "" {
-				parts = append(parts, s)
+			if !run.Over() {
+				parts = append(parts, run.Line())
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func (rev Revision) old() bool {
 		}
 	}
 	return !slices.ContainsFunc(rev.Experiments, func(e Experiment) bool { return !e.Over() }) &&
-		!slices.ContainsFunc(rev.AnalysisRuns, func(run AnalysisRun) bool { return !ended(run.Status) })
+		!slices.ContainsFunc(rev.AnalysisRuns, func(run AnalysisRun) bool { return !run.Over() })
 }
 
 func (rev Revision) node(f fold) node {

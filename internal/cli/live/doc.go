@@ -3,6 +3,8 @@
 //	Client.Objects ─────────────────► view.Of ──► Text          once
 //	Client.Follow ──► chan Sight ──► Screen.Show                as it changes
 //
+// Client.Observe reads what the engine's decisions depend on, for package explain.
+//
 // Follow is driven by watches; nothing is polled. A Screen is a terminal, on which one picture is drawn over and over, or a pipe,
 // into which the picture goes once and then a line for each thing that happens: what `kubectl get -w` does.
 //

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/explain"
+	"github.com/sluice-delivery/sluice/internal/plan"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	var out output
+	cmd := &cobra.Command{
+		Use:   "explain NAME",
+		Short: "Say what a rollout waits for, why, and what happens next and when",
+		Long: `Says in sentences what a rollout waits for, why, what happens next and when.
+
+It runs Sluice's engine here, on the objects as they are in the cluster, and changes nothing. It works whichever controller looks
+after the rollout; another one than Sluice's may go on differently.`,
+		Example:           a.examples(`{} explain web`),
+		Args:              rollouts.one,
+		ValidArgsFunction: a.completeOne(rollouts),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.check(); err != nil {
+				return err
+			}
+			c, err := a.connect()
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			seen, err := c.Observe(ctx, args[0], a.clock.Now())
+			if err != nil {
+				return missing(ctx, c, args[0], err)
+			}
+			objects, err := c.Objects(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			look := func(o *plan.Observed, need plan.Need) error { return c.Look(ctx, o, need) }
+			e, err := explain.Of(seen, objects, look, afterPromotion)
+			if err != nil {
+				return err
+			}
+			if out.set() {
+				return out.write(a, e)
+			}
+			a.print("%s", e.Text(a.display))
+			return nil
+		},
+	}
+	out.flag(cmd, outputJSON, outputYAML)
+	return cmd
+}
+
+// afterPromotion is what `promote` would leave of a Rollout, nil if there is nothing to promote.
+func afterPromotion(ro *v1alpha1.Rollout) *v1alpha1.Rollout {
+	p, err := promotion{}.patch(ro)
+	if err != nil || p.status == nil && p.spec == nil {
+		return nil
+	}
+	out, err := p.applied(ro)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// applied is a Rollout as the patch leaves it.
+func (p patch) applied(ro *v1alpha1.Rollout) (*v1alpha1.Rollout, error) {
+	before, err := json.Marshal(ro)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(p.whole())
+	if err != nil {
+		return nil, err
+	}
+	merged, err := jsonpatch.MergePatch(before, body)
+	if err != nil {
+		return nil, err
+	}
+	out := &v1alpha1.Rollout{}
+	if err := json.Unmarshal(merged, out); err != nil {
+		return nil, fmt.Errorf("rollout '%s' as it will be: %w", ro.Name, err)
+	}
+	return out, nil
+}

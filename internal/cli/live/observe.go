@@ -1,0 +1,137 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+var (
+	services     = corev1.SchemeGroupVersion.WithResource("services")
+	deployments  = appsv1.SchemeGroupVersion.WithResource("deployments")
+	podTemplates = corev1.SchemeGroupVersion.WithResource("podtemplates")
+)
+
+// Observe reads all that the engine's decisions about a Rollout depend on. The controller reads the same from its caches; here everything
+// comes from the API server, so nothing need be read again before pods go.
+func (c Client) Observe(ctx context.Context, name string, now time.Time) (plan.Observed, error) {
+	ro, err := c.Rollout(ctx, name)
+	if err != nil {
+		return plan.Observed{}, err
+	}
+	o := plan.Observed{Now: now, Rollout: ro, ServicesLive: true, Templates: analysis.Templates{}}
+	versioned := metav1.ListOptions{LabelSelector: v1alpha1.PodTemplateHashLabel}
+	if o.ReplicaSets, err = listed[appsv1.ReplicaSet](ctx, c, replicaSets, versioned); err != nil {
+		return plan.Observed{}, err
+	}
+	o.ReplicaSets = controlled(o.ReplicaSets, ro)
+	if o.AnalysisRuns, err = listed[v1alpha1.AnalysisRun](ctx, c, AnalysisRuns, metav1.ListOptions{}); err != nil {
+		return plan.Observed{}, err
+	}
+	o.AnalysisRuns = controlled(o.AnalysisRuns, ro)
+	if err := c.AddTemplates(ctx, o.Templates, analysis.References(ro)...); err != nil {
+		return plan.Observed{}, err
+	}
+	if o.Services, err = c.servicesOf(ctx, ro); err != nil {
+		return plan.Observed{}, err
+	}
+	return o, c.observeWorkload(ctx, &o)
+}
+
+func controlled[T metav1.Object](all []T, owner metav1.Object) []T {
+	return slices.DeleteFunc(all, func(obj T) bool { return !metav1.IsControlledBy(obj, owner) })
+}
+
+// servicesOf reads the Services that the Rollout names, or that are marked as its own.
+func (c Client) servicesOf(ctx context.Context, ro *v1alpha1.Rollout) ([]*corev1.Service, error) {
+	all, err := listed[corev1.Service](ctx, c, services, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	named := spec.Services(ro)
+	return slices.DeleteFunc(all, func(s *corev1.Service) bool {
+		return s.Annotations[v1alpha1.ManagedByAnnotation] != ro.Name &&
+			!slices.ContainsFunc(named, func(r spec.Reference) bool { return r.Name == s.Name })
+	}), nil
+}
+
+// observeWorkload reads what the Rollout's workloadRef refers to. That there is none is the engine's business.
+func (c Client) observeWorkload(ctx context.Context, o *plan.Observed) error {
+	ref := o.Rollout.Spec.WorkloadRef
+	if ref == nil {
+		return nil
+	}
+	kind, _ := spec.WorkloadKind(ref) // the engine tells of others
+	var err error
+	switch kind {
+	case spec.Deployment:
+		err = setWorkload[appsv1.Deployment](ctx, c, o, deployments)
+	case spec.ReplicaSet:
+		err = setWorkload[appsv1.ReplicaSet](ctx, c, o, replicaSets)
+	case spec.PodTemplate:
+		err = setWorkload[corev1.PodTemplate](ctx, c, o, podTemplates)
+	}
+	return err
+}
+
+func setWorkload[T any, O interface {
+	*T
+	metav1.Object
+}](ctx context.Context, c Client, o *plan.Observed, resource schema.GroupVersionResource) error {
+	u, err := c.Resource(resource).Namespace(c.Namespace).Get(ctx, o.Rollout.Spec.WorkloadRef.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	workload, err := typed[T](u)
+	if err != nil {
+		return err
+	}
+	o.Workload = O(workload)
+	return nil
+}
+
+// Look adds to what was observed what the engine asks for.
+func (c Client) Look(ctx context.Context, o *plan.Observed, need plan.Need) error {
+	switch n := need.(type) {
+	case plan.NeedLiveServices:
+		o.ServicesLive = true // they are, see Observe
+		return nil
+	case plan.NeedPods:
+		return c.lookAtPods(ctx, o, n.Hash)
+	}
+	return fmt.Errorf("the engine asks for %T, which this command cannot look at", need)
+}
+
+// lookAtPods reads the pods of one version.
+func (c Client) lookAtPods(ctx context.Context, o *plan.Observed, hash string) error {
+	all, err := listed[corev1.Pod](ctx, c, pods, metav1.ListOptions{LabelSelector: v1alpha1.PodTemplateHashLabel + "=" + hash})
+	if err != nil {
+		return err
+	}
+	ours := slices.DeleteFunc(all, func(p *corev1.Pod) bool {
+		return !slices.ContainsFunc(o.ReplicaSets, func(rs *appsv1.ReplicaSet) bool { return metav1.IsControlledBy(p, rs) })
+	})
+	seen := map[string][]*corev1.Pod{hash: ours}
+	for other, of := range o.Pods {
+		if other != hash {
+			seen[other] = of
+		}
+	}
+	o.Pods = seen
+	return nil
+}

@@ -1,0 +1,124 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-delivery/sluice/internal/plan"
+)
+
+// course is what the engine does until it waits.
+type course struct {
+	does, waits, refused []Decision
+	// wake is when it wants to look again, zero for never.
+	wake time.Time
+	// world is what it leaves.
+	world plan.Observed
+}
+
+// passes is how many of the engine's passes are followed. What takes more has been told of often enough.
+const passes = 6
+
+// ahead follows the engine until it does nothing more at this moment: each plan is imagined to be carried out.
+func ahead(o plan.Observed, look Look) (course, error) {
+	c := course{world: o}
+	for range passes {
+		next, err := decide(&c.world, look)
+		if err != nil {
+			return course{}, err
+		}
+		c.waits, c.wake = nil, next.Wake
+		for _, n := range next.Notes {
+			d := Decision{What: n.Text, Why: n.Reason}
+			switch n.Topic {
+			case plan.TopicWait:
+				c.waits = append(c.waits, d)
+			case plan.TopicRefuse:
+				c.refused = append(c.refused, d)
+			default:
+				if next.Writes() && !slices.Contains(c.does, d) {
+					c.does = append(c.does, d)
+				}
+			}
+		}
+		if !next.Writes() || len(c.refused) > 0 {
+			return c, nil
+		}
+		c.world = carriedOut(c.world, next)
+	}
+	return c, nil
+}
+
+// decide asks the engine, and looks at what it asks for until it asks for nothing more.
+func decide(o *plan.Observed, look Look) (plan.Plan, error) {
+	for range 10 {
+		next := plan.Next(*o)
+		if len(next.Needs) == 0 {
+			return next, nil
+		}
+		for _, need := range next.Needs {
+			if err := look(o, need); err != nil {
+				return plan.Plan{}, err
+			}
+		}
+	}
+	return plan.Plan{}, fmt.Errorf("the engine goes on asking about %s", o.Rollout.Name)
+}
+
+// carriedOut is the world as a plan leaves it: with its objects as it wants them, and pods that have not come or gone yet.
+func carriedOut(o plan.Observed, p plan.Plan) plan.Observed {
+	if p.Record != nil {
+		o.Rollout = p.Record.To
+	}
+	for _, c := range slices.Concat(p.Grow, p.Route, p.Judge, p.Shrink) {
+		switch c := c.(type) {
+		case plan.CreateReplicaSet:
+			rs := c.ReplicaSet.DeepCopy()
+			rs.CreationTimestamp = metav1.NewTime(o.Now)
+			o.ReplicaSets = append(slices.Clone(o.ReplicaSets), rs)
+		case plan.UpdateReplicaSet:
+			o.ReplicaSets = replaced(o.ReplicaSets, c.To)
+		case plan.DeleteReplicaSet:
+			o.ReplicaSets = slices.DeleteFunc(slices.Clone(o.ReplicaSets), func(rs *appsv1.ReplicaSet) bool { return rs.Name == c.ReplicaSet.Name })
+		case plan.UpdateService:
+			o.Services = replaced(o.Services, c.To)
+		case plan.CreateAnalysisRun:
+			o.AnalysisRuns = append(slices.Clone(o.AnalysisRuns), c.Run)
+		case plan.TerminateAnalysisRun:
+			o.AnalysisRuns = replaced(o.AnalysisRuns, c.To)
+		default: // the rest is carried out by others, in their own time
+		}
+	}
+	o.Pods = relabelled(o.Pods, p.Label)
+	return o
+}
+
+func replaced[T metav1.Object](all []T, by T) []T {
+	all = slices.Clone(all)
+	for i := range all {
+		if all[i].GetName() == by.GetName() {
+			all[i] = by
+		}
+	}
+	return all
+}
+
+func relabelled(pods map[string][]*corev1.Pod, changes []plan.Change) map[string][]*corev1.Pod {
+	for _, c := range changes {
+		update, ok := c.(plan.UpdatePod)
+		if !ok {
+			continue
+		}
+		changed := make(map[string][]*corev1.Pod, len(pods))
+		for hash, of := range pods {
+			changed[hash] = replaced(of, update.To)
+		}
+		pods = changed
+	}
+	return pods
+}

@@ -1,0 +1,151 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-delivery/sluice/internal/view"
+)
+
+// Text is the explanation in sentences. command is what people type before "promote".
+func (e Explanation) Text(command string) string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	list := func(items []Decision) {
+		for _, d := range items {
+			say("  - %s", d)
+		}
+	}
+	lines := func(items []string) {
+		for _, text := range items {
+			say("  - %s", text)
+		}
+	}
+
+	say("%s", e.headline())
+	if e.Step != "" && len(e.Refused) > 0 {
+		say("It is at %s.", e.Step)
+	}
+	if len(e.Refused) > 0 {
+		say("\nSluice cannot go on with it:")
+		list(e.Refused)
+	}
+	if len(e.Waits) > 0 {
+		say("\nIt waits:")
+		list(e.Waits)
+	}
+	if len(e.Troubles) > 0 {
+		say("\nPods that are not ready:")
+		lines(e.Troubles)
+	}
+	if len(e.Running) > 0 {
+		say("\nUnder way:")
+		lines(e.Running)
+	}
+	if len(e.Now) > 0 {
+		say("\nSluice's controller would do at once:")
+		list(e.Now)
+		say("If this stays so, that controller does not run, or another one looks after this rollout.")
+	}
+	for _, f := range e.Next {
+		say("\n%s", f.headline(e.Time, command, e.Name))
+		list(f.Does)
+		for _, w := range f.Waits {
+			say("  - then it waits: %s", w)
+		}
+	}
+	if len(e.Refused)+len(e.Waits)+len(e.Now)+len(e.Next)+len(e.Running) == 0 {
+		say("It waits for nothing. %s", e.idle())
+	}
+	return b.String()
+}
+
+func (e Explanation) headline() string {
+	kind := "rollout"
+	switch view.Strategy(e.Strategy) {
+	case view.Canary:
+		kind = "canary"
+	case view.BlueGreen:
+		kind = "blue-green rollout"
+	}
+	text := fmt.Sprintf("The %s '%s' is %s", kind, e.Name, e.Status)
+	if e.Message != "" {
+		text += ": " + strings.TrimSuffix(e.Message, ".")
+	}
+	return text + "."
+}
+
+func (e Explanation) idle() string {
+	switch e.Status {
+	case "Degraded":
+		return "A new template, or 'retry', starts an update."
+	default:
+		return "A new template starts an update."
+	}
+}
+
+func (f Future) headline(now time.Time, command, name string) string {
+	switch f.When {
+	case TimePasses:
+		return fmt.Sprintf("At %s, in %s, if nothing happens before:", f.At.UTC().Format(time.RFC3339), view.Human(f.At.Sub(now)))
+	case PodsAvailable:
+		return "As soon as all pods are available:"
+	case Promoted:
+	}
+	return fmt.Sprintf("As soon as someone promotes ('%s promote %s'):", command, name)
+}
+
+func (d Decision) String() string {
+	if d.Why == "" {
+		return d.What
+	}
+	return d.What + ": " + d.Why
+}
+
+func stepText(r view.Rollout, s *view.Step) string {
+	return fmt.Sprintf("step %d of %d (%s)", r.StepsDone+1, len(r.Steps), s.Text)
+}
+
+// troubles are the pods that are not ready, one line for each reason in each version.
+func troubles(r view.Rollout) []string {
+	var lines []string
+	for _, rs := range r.ReplicaSets() {
+		count, order := map[string]int{}, []string{}
+		for _, p := range rs.Pods {
+			if p.Status.Icon == view.IconHealthy {
+				continue
+			}
+			text := p.Status.Text
+			if p.Status.Message != "" {
+				text += ", " + strings.Join(strings.Fields(p.Status.Message), " ")
+			}
+			if count[text] == 0 {
+				order = append(order, text)
+			}
+			count[text]++
+		}
+		for _, text := range order {
+			lines = append(lines, fmt.Sprintf("%d of %s: %s", count[text], rs.Name, text))
+		}
+	}
+	return lines
+}
+
+// running are the analyses and experiments that have not ended.
+func running(r view.Rollout) []string {
+	var lines []string
+	for _, rev := range r.Revisions {
+		for _, exp := range rev.Experiments {
+			if !exp.Over() {
+				lines = append(lines, exp.Line())
+			}
+		}
+		for _, run := range rev.AnalysisRuns {
+			if !run.Over() {
+				lines = append(lines, run.Line())
+			}
+		}
+	}
+	return lines
+}

@@ -1,0 +1,29 @@
+package spec
+
+import "github.com/sluice-delivery/sluice/api/v1alpha1"
+
+// Reference is the name of another object, and the field of the spec where it stands.
+type Reference struct{ Field, Name string }
+
+// Services are the Services that a Rollout names, in the order of its spec.
+func Services(ro *v1alpha1.Rollout) []Reference {
+	var all []Reference
+	add := func(field, name string) {
+		if name != "" {
+			all = append(all, Reference{field, name})
+		}
+	}
+	if b := ro.Spec.Strategy.BlueGreen; b != nil {
+		add(blueGreenField+".activeService", b.ActiveService)
+		add(blueGreenField+".previewService", b.PreviewService)
+	}
+	if c := ro.Spec.Strategy.Canary; c != nil {
+		add(canaryField+".canaryService", c.CanaryService)
+		add(canaryField+".stableService", c.StableService)
+		if c.PingPong != nil {
+			add(canaryField+".pingPong.pingService", c.PingPong.PingService)
+			add(canaryField+".pingPong.pongService", c.PingPong.PongService)
+		}
+	}
+	return all
+}
