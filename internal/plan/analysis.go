@@ -36,10 +36,7 @@ func (p *pass) judged(j judgement) (passed bool, missing string) {
 	case v1alpha1.AnalysisPhaseSuccessful:
 		return true, ""
 	case v1alpha1.AnalysisPhaseFailed, v1alpha1.AnalysisPhaseError:
-		p.failure = j.failure
-		if last.Message != "" {
-			p.failure += ": " + last.Message
-		}
+		p.failure = failure(j.failure, last)
 		return false, p.failure
 	case v1alpha1.AnalysisPhaseInconclusive:
 		resumed, missing := p.hold(v1alpha1.PauseReasonInconclusiveAnalysis, spec.Pause{Indefinite: true})
@@ -53,6 +50,14 @@ func (p *pass) judged(j judgement) (passed bool, missing string) {
 		return false, p.startRun(j)
 	}
 	return false, fmt.Sprintf("analysis %s is %s", last.Name, last.Status)
+}
+
+// failure is what an abort says of a run that failed.
+func failure(of string, last *v1alpha1.RolloutAnalysisRunStatus) string {
+	if last.Message == "" {
+		return of
+	}
+	return of + ": " + last.Message
 }
 
 // startRun begins a run of an analysis under the first name that is free, and returns what is waited for then. A run that is there,

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -45,10 +46,16 @@ func (p *pass) blueGreen(b spec.BlueGreen) {
 }
 
 // overtake gives up at once, without the delay, what the last update brought up and never switched to: nobody can go back to
-// a version that never served.
+// a version that never served. Where that is not known for certain the version has its delay, and its gates again if it comes back.
 func (p *pass) overtake(b spec.BlueGreen) {
 	last := p.find(p.was.CurrentPodHash)
-	if !p.begun || last == nil || last.desired() == 0 || last == p.new || last == p.stable || last.hash == p.observedSelects(b.ActiveService) {
+	if !p.begun || last == nil || last.desired() == 0 || last == p.new || last == p.stable ||
+		slices.Contains([]string{p.was.BlueGreen.ActiveSelector, p.observedSelects(b.ActiveService)}, last.hash) {
+		return
+	}
+	// One that was aborted may have been so behind the switch, and one that came back from an earlier revision may have served then.
+	if p.was.Abort || p.was.AbortedAt != nil || last.Annotations[v1alpha1.RevisionHistoryAnnotation] != "" {
+		setKey(&p.edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
 		return
 	}
 	setKey(&p.edit(last).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, p.now().UTC().Format(time.RFC3339))
@@ -168,12 +175,21 @@ func (p *pass) activate(b spec.BlueGreen, v *version, reason string) bool {
 	if leaving := p.find(active); leaving != nil && (p.is.Abort || p.promoted()) {
 		needed = min(needed, max(1, leaving.fleet().available))
 	}
-	if have := v.fleet(); have.serving() < needed || v.stale() {
-		p.note(TopicWait, "the switch of the active service to "+v.hash, fmt.Sprintf("%d of %d pods available", have.serving(), needed))
+	if have := p.staying(v); have < needed || v.stale() {
+		p.note(TopicWait, "the switch of the active service to "+v.hash, fmt.Sprintf("%d of %d pods available", have, needed))
 		return false
 	}
 	p.point(b.ActiveService, v.hash, reason)
 	return true
+}
+
+// staying is how many pods of a version can be relied on, also behind this pass.
+func (p *pass) staying(v *version) int32 {
+	serving := v.fleet().serving()
+	if e, ok := p.edits[v.Name]; ok {
+		return min(serving, *e.to.Spec.Replicas)
+	}
+	return serving
 }
 
 // stale reports whether the ReplicaSet controller has not acted upon the ReplicaSet's newest size yet, so that its counts are

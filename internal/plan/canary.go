@@ -52,6 +52,11 @@ func (p *pass) mayNotScale() string {
 	if p.spec.Paused && !p.is.Abort { // an abort is urgent, and does not wait for someone to end the pause
 		return "spec.paused is set"
 	}
+	return p.unseenSize()
+}
+
+// unseenSize is which size the ReplicaSet controller has not seen yet, empty if it has seen all.
+func (p *pass) unseenSize() string {
 	// Until the ReplicaSet controller has seen the newest size, what it counted may be pods that are about to go, or miss some that
 	// were about to come: what is there is anybody's guess, when sizes change quickly up and down.
 	for _, v := range p.all() {
@@ -104,6 +109,9 @@ func (p *pass) weight(c spec.Canary) int32 {
 
 // reached reports whether the pods are as the current step wants them, or else what is missing.
 func (p *pass) reached(c spec.Canary) (bool, string) {
+	if why := p.unseenSize(); why != "" {
+		return false, why
+	}
 	ideal, _ := p.ideal(c)
 	canary := p.new.fleet()
 	if !c.Threshold.Met(canary.available, ideal.canary) {

@@ -16,7 +16,7 @@ func (p *pass) mayAdvance(c spec.Canary) bool {
 	if p.promoted() {
 		return false
 	}
-	if p.is.Abort || p.is.PromoteFull || p.mayNotScale() != "" {
+	if p.is.Abort || p.is.PromoteFull || p.spec.Paused {
 		return true // which is not for an analysis to say
 	}
 	p.dropCanaryAnalyses(c)
@@ -39,8 +39,14 @@ func (p *pass) passesInBackground(c spec.Canary) bool {
 		return true
 	}
 	p.note(TopicWait, "the next step", missing)
+	if step := p.is.Canary.CurrentStepAnalysisRunStatus; step != nil && failed(step.Status) { // whatever becomes of the other
+		p.failure = failure(stepFailure, step)
+	}
 	return false
 }
+
+// stepFailure is what an abort says where the analysis of a step has failed.
+const stepFailure = "Step-based analysis phase error/failed"
 
 // passedStep reports whether the analysis of the current step has passed, or else what it waits for. It begins when the status has
 // the step, as all that steps do.
@@ -54,7 +60,7 @@ func (p *pass) passedStep(s spec.RunAnalysis) (bool, string) {
 		runRecord: runRecord{v1alpha1.RolloutTypeStep, &p.is.Canary.CurrentStepAnalysisRunStatus},
 		suffix:    "-" + step,
 		labels:    map[string]string{v1alpha1.StepIndexLabel: step},
-		failure:   "Step-based analysis phase error/failed",
+		failure:   stepFailure,
 	})
 }
 

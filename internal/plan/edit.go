@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
@@ -32,6 +33,11 @@ func (p *pass) editFor(v *version, reason string) *edit {
 	return e
 }
 
+// changes reports whether there is anything to write: what is to be may be there already, written by a pass that came no further.
+func (e *edit) changes() bool {
+	return !equality.Semantic.DeepEqual(e.from.ObjectMeta, e.to.ObjectMeta) || !equality.Semantic.DeepEqual(e.from.Spec, e.to.Spec)
+}
+
 // scale sets how many pods a version should have.
 func (p *pass) scale(v *version, to int32, reason string) {
 	from := v.desired()
@@ -46,6 +52,7 @@ func (p *pass) scale(v *version, to int32, reason string) {
 	set.Annotations[v1alpha1.DesiredReplicasAnnotation] = strconv.Itoa(int(p.spec.Replicas))
 	if to == 0 {
 		delete(set.Annotations, v1alpha1.ScaleDownDeadlineAnnotation)
+		delete(set.Annotations, v1alpha1.OvertakenAnnotation)
 	}
 	p.tellScale(set, from, to, reason)
 }
@@ -89,7 +96,7 @@ func (p *pass) collect() {
 	var shrink []Change
 	for _, v := range p.all() {
 		e, ok := p.edits[v.Name]
-		if !ok {
+		if !ok || !e.changes() {
 			continue
 		}
 		change := UpdateReplicaSet{From: e.from, To: e.to, Reason: joinReasons(e.reasons)}

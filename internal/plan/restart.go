@@ -185,6 +185,9 @@ func (p *pass) shrinks() bool {
 // nothing: perhaps a restart is what they need. Of the others only as many as leave the minimum available.
 func (p *pass) spare() (spared []*corev1.Pod, why string) {
 	r := p.restart
+	if why := p.mayNotScale(); r.surge && why != "" {
+		return nil, "one more pod comes first, and " + why
+	}
 	if r.asked && !r.given {
 		return nil, "one more pod comes first: none may be missing"
 	}
@@ -217,6 +220,9 @@ func (p *pass) restartBudget() (available, floor int32) {
 	for _, v := range p.all() {
 		available += v.fleet().serving()
 		wanted += v.desired()
+		if e, ok := p.edits[v.Name]; ok { // what this pass adds is wanted too, and not there yet
+			wanted += max(0, *e.to.Spec.Replicas-v.desired())
+		}
 	}
 	if p.restart.surge {
 		return available, max(p.spec.Replicas, wanted-1)

@@ -40,7 +40,7 @@ func (p *pass) begin(hash string) {
 	p.forgetVerdicts()
 	s.Canary.CurrentExperiment, s.Canary.StepPluginStatuses = "", nil
 	// Within the delay the version has all its pods still: going back to it needs no gate (A11, fast rollback).
-	p.fast = p.new != nil && !p.promoted() && p.new.delaying(p.Now)
+	p.fast = p.new != nil && !p.promoted() && p.new.delaying(p.Now) && p.new.Annotations[v1alpha1.OvertakenAnnotation] == ""
 	s.BlueGreen.ScaleUpPreviewCheckPoint = p.fast
 	p.goTo(0)
 	if p.promoted() {
@@ -125,6 +125,7 @@ func (p *pass) refresh(revision int64) {
 	// fast rollback: it is taken away only once the status remembers that.
 	if !p.is.Abort && !p.begun {
 		delete(want, v1alpha1.ScaleDownDeadlineAnnotation)
+		delete(want, v1alpha1.OvertakenAnnotation)
 	}
 	if !maps.Equal(have.Annotations, want) {
 		p.edit(have).Annotations = want

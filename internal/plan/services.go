@@ -119,10 +119,15 @@ func (p *pass) unreferenced(hash string, services []string) bool {
 	return true
 }
 
-// referenced reports whether one of the Services sent to the version before this pass, or will after it, as far as is known.
+// referenced reports whether one of the Services sent to the version before this pass, or will after it, as far as is known. A
+// Service that tells no versions apart, as one does that somebody made anew, sends to all of them.
 func (p *pass) referenced(hash string, services []string) bool {
 	return slices.ContainsFunc(services, func(name string) bool {
-		return p.selects(name) == hash || p.observedSelects(name) == hash
+		if p.service(name) == nil {
+			return false
+		}
+		now, before := p.selects(name), p.observedSelects(name)
+		return now == hash || now == "" || before == hash || before == ""
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 
 // advance goes on through every step that is complete as things stand, and promotes the new version behind the last one.
 func (p *pass) advance(c spec.Canary) {
-	if p.is.Abort || p.mayNotScale() != "" {
+	if p.is.Abort || p.spec.Paused {
 		return
 	}
 	for !p.is.PromoteFull && p.at() < p.stepCount() {
@@ -30,6 +30,10 @@ func (p *pass) advance(c spec.Canary) {
 
 // finish promotes the new version once it can carry everything.
 func (p *pass) finish(c spec.Canary) {
+	if why := p.unseenSize(); why != "" {
+		p.note(TopicWait, "promotion", why)
+		return
+	}
 	available := p.new.fleet().available
 	if !c.Threshold.Met(available, p.spec.Replicas) {
 		p.note(TopicWait, "promotion", fmt.Sprintf("%d of %d pods of the new version available", available, p.spec.Replicas))

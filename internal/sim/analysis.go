@@ -30,7 +30,53 @@ type analyses struct {
 	// taken are names of AnalysisRuns that belong to somebody else, refused is why the API server takes no new ones.
 	taken   map[string]bool
 	refused string
+	// verdicts are how runs will go, in the order of their creation.
+	verdicts []verdict
 }
+
+// verdict is the phase that an AnalysisRun comes to at a time.
+type verdict struct {
+	run   string
+	phase v1alpha1.AnalysisPhase
+	at    time.Time
+}
+
+// expect arranges how a new run will go.
+func (w *World) expect(run *v1alpha1.AnalysisRun) {
+	if w.Verdict == nil {
+		return
+	}
+	phase, after := w.Verdict(run)
+	w.analyses.verdicts = append(w.analyses.verdicts, verdict{run: run.Name, phase: v1alpha1.AnalysisPhaseRunning, at: w.now})
+	if phase != v1alpha1.AnalysisPhaseRunning {
+		w.analyses.verdicts = append(w.analyses.verdicts, verdict{run: run.Name, phase: phase, at: w.now.Add(after)})
+	}
+}
+
+// pronounce lets one run come to the phase that is due, and reports whether there was one.
+func (w *World) pronounce() bool {
+	i := slices.IndexFunc(w.analyses.verdicts, func(v verdict) bool { return !v.at.After(w.now) })
+	if i < 0 {
+		return false
+	}
+	due := w.analyses.verdicts[i]
+	w.analyses.verdicts = slices.Delete(slices.Clone(w.analyses.verdicts), i, i+1)
+	if run := w.findRun(due.run); run != nil && !hasEnded(run) {
+		next := *run
+		next.Status.Phase = due.phase
+		w.putRun(&next)
+	}
+	return true
+}
+
+// RefuseRuns has the API server refuse new AnalysisRuns with a message; an empty one ends that.
+func (w *World) RefuseRuns(message string) {
+	w.analyses.refused = message
+	w.notify()
+}
+
+// Runs are the AnalysisRuns as they are now, not to be modified.
+func (w *World) Runs() []*v1alpha1.AnalysisRun { return w.analyses.runs }
 
 // CreateTemplate adds an AnalysisTemplate of one metric, which names others.
 func (w *World) CreateTemplate(name string, others ...string) {
@@ -168,7 +214,9 @@ func (a *application) createRun(run *v1alpha1.AnalysisRun) {
 		run.UID = types.UID(name("uid", a.uid))
 		run.CreationTimestamp = metav1.NewTime(a.now.Truncate(time.Second))
 		a.putRun(run)
-		a.analyses.unseen = 0
+		a.own(&a.analyses.unseen)
+		a.expect(run)
+		a.wrote()
 	}
 }
 
@@ -198,10 +246,11 @@ func (a *application) terminateRun(from, to *v1alpha1.AnalysisRun) {
 	next := to.DeepCopy()
 	next.Status = from.Status
 	a.putRun(next)
-	a.analyses.unseen = 0
+	a.own(&a.analyses.unseen)
 	over := next.DeepCopy()
 	over.Status.Phase, over.Status.Message = v1alpha1.AnalysisPhaseSuccessful, "Run Terminated"
 	a.putRun(over)
+	a.wrote()
 }
 
 func (a *application) deleteRun(run *v1alpha1.AnalysisRun) {
@@ -209,7 +258,8 @@ func (a *application) deleteRun(run *v1alpha1.AnalysisRun) {
 		return
 	}
 	a.putRuns(slices.DeleteFunc(slices.Clone(a.analyses.runs), func(have *v1alpha1.AnalysisRun) bool { return have.Name == run.Name }))
-	a.analyses.unseen = 0
+	a.own(&a.analyses.unseen)
+	a.wrote()
 }
 
 // runKinds are the words of scripts for what an AnalysisRun is for.
@@ -224,10 +274,9 @@ func (s *Script) analysis(args []string) (string, error) {
 	a := &s.World.analyses
 	switch {
 	case first(args) == "refused":
-		a.refused = strings.Join(args[1:], " ")
+		s.World.RefuseRuns(strings.Join(args[1:], " "))
 	case first(args) == "allowed":
-		a.refused = ""
-		s.World.notify()
+		s.World.RefuseRuns("")
 	case first(args) == "taken" && len(args) == 2:
 		ro := s.World.rollout
 		a.taken = map[string]bool{fmt.Sprintf("%s-%s-%s-%s", ro.Name, ro.Status.CurrentPodHash, ro.Annotations[v1alpha1.RevisionAnnotation], args[1]): true}

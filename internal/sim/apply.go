@@ -24,8 +24,8 @@ func (w *World) Observe(v View) plan.Observed {
 	return o
 }
 
-// observe also returns how many of the losses the view does not tell of yet.
-func (w *World) observe(v View) (o plan.Observed, unseen int) {
+// observe also returns of how many losses and evictions the view does not tell yet.
+func (w *World) observe(v View) (o plan.Observed, unseen reports) {
 	o.Now = w.now
 	if n := len(w.past.rollouts); n > 0 && w.rollout != nil {
 		back := clamp(v.Rollout, w.past.unseenRollouts, n)
@@ -35,7 +35,7 @@ func (w *World) observe(v View) (o plan.Observed, unseen int) {
 		back := clamp(v.ReplicaSets, w.past.unseenSets, n)
 		seen := w.past.sets[n-1-back]
 		w.past.unseenSets = back
-		o.ReplicaSets, unseen = ofRollout(w, seen.sets), w.Losses-seen.reported
+		o.ReplicaSets, unseen = ofRollout(w, seen.sets), reports{w.Losses - seen.reported.losses, w.Evictions - seen.reported.evictions}
 	}
 	o.Services = w.observeServices(v.Services)
 	w.observeWorkload(&o)
@@ -72,15 +72,14 @@ func (o Outcome) Whole() bool {
 // Apply carries out a plan in its order, each write guarded by the version that it was decided on. After stopAfter writes the
 // controller crashes; a negative number is never.
 func (w *World) Apply(p plan.Plan, stopAfter int) Outcome {
-	a := application{World: w, left: stopAfter}
-	a.changes(p.Grow)
-	a.changes(p.Route)
-	a.changes(p.Judge)
-	a.changes(p.Shrink)
-	if p.Record != nil {
-		a.record(p.Record)
+	return w.apply(p, stopAfter, Flaws{})
+}
+
+func (w *World) apply(p plan.Plan, stopAfter int, flaws Flaws) Outcome {
+	a := application{World: w, left: stopAfter, flaws: flaws}
+	for _, group := range flaws.order(p) {
+		group(&a)
 	}
-	a.changes(p.Label)
 	return a.Outcome
 }
 
@@ -88,7 +87,25 @@ func (w *World) Apply(p plan.Plan, stopAfter int) Outcome {
 type application struct {
 	*World
 	Outcome
-	left int
+	left  int
+	flaws Flaws
+}
+
+// wrote tells of a write that was done.
+func (a *application) wrote() {
+	if a.Wrote != nil {
+		a.Wrote()
+	}
+}
+
+// changed reports whether an object is another than the one that was decided on.
+func (a *application) changed(have, from string) bool { return have != from && !a.flaws.Unguarded }
+
+// own notes that the newest version of a kind is the controller's, which no view goes back behind.
+func (a *application) own(unseen *int) {
+	if !a.flaws.ForgetsOwnWrites {
+		*unseen = 0
+	}
 }
 
 // may reports whether the next write may be done, and counts it.
@@ -149,7 +166,8 @@ func (a *application) create(rs *appsv1.ReplicaSet) {
 		a.Conflict = true
 	default:
 		a.createSet(rs)
-		a.past.unseenSets = 0
+		a.own(&a.past.unseenSets)
+		a.wrote()
 	}
 }
 
@@ -163,7 +181,7 @@ func (a *application) update(from, to *appsv1.ReplicaSet) {
 		return
 	}
 	have := a.set(from.Name)
-	if have == nil || have.ResourceVersion != from.ResourceVersion {
+	if have == nil || a.changed(have.ResourceVersion, from.ResourceVersion) {
 		a.Writes--
 		a.Conflict = true
 		return
@@ -174,7 +192,8 @@ func (a *application) update(from, to *appsv1.ReplicaSet) {
 	next := *have.ReplicaSet
 	next.Labels, next.Annotations, next.Spec = to.Labels, to.Annotations, to.Spec
 	a.putSet(have, &next)
-	a.past.unseenSets = 0
+	a.own(&a.past.unseenSets)
+	a.wrote()
 }
 
 func (a *application) delete(rs *appsv1.ReplicaSet) {
@@ -185,13 +204,14 @@ func (a *application) delete(rs *appsv1.ReplicaSet) {
 	if have == nil {
 		return // it is gone, which is what was wanted
 	}
-	if have.ResourceVersion != rs.ResourceVersion {
+	if a.changed(have.ResourceVersion, rs.ResourceVersion) {
 		a.Writes--
 		a.Conflict = true
 		return
 	}
 	a.deleteSet(rs.Name)
-	a.past.unseenSets = 0
+	a.own(&a.past.unseenSets)
+	a.wrote()
 }
 
 // record writes what differs: first the object's own fields, then the status.
@@ -203,13 +223,15 @@ func (a *application) record(r *plan.Record) {
 		next := *a.rollout
 		next.Annotations, next.Spec = r.To.Annotations, r.To.Spec
 		base = a.put(&next)
-		a.past.unseenRollouts = 0
+		a.own(&a.past.unseenRollouts)
+		a.wrote()
 	}
 	if status && a.mayWrite(base) {
 		next := *a.rollout
 		next.Status = r.To.Status
 		a.putStatus(&next)
-		a.past.unseenRollouts = 0
+		a.own(&a.past.unseenRollouts)
+		a.wrote()
 	}
 	if !object && !status {
 		a.Idle = "record that changes nothing"
@@ -221,7 +243,7 @@ func (a *application) mayWrite(base *v1alpha1.Rollout) bool {
 	if !a.may() {
 		return false
 	}
-	if a.rollout == nil || a.rollout.ResourceVersion != base.ResourceVersion {
+	if a.rollout == nil || a.changed(a.rollout.ResourceVersion, base.ResourceVersion) {
 		a.Writes--
 		a.Conflict = true
 		return false

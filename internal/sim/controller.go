@@ -15,8 +15,12 @@ type Controller struct {
 	View func() View
 	// CrashAfter is after how many writes the next pass crashes; nil or a negative number is never.
 	CrashAfter func() int
-	// OnPass is told of each pass.
-	OnPass func(Pass)
+	// Deaf is how much later than usual the controller hears of something, as when a watch was cut off; nil for not at all.
+	Deaf func() time.Duration
+	// Flaws are what is wrong with the loop itself, in tests that want to know whether anybody notices.
+	Flaws Flaws
+	// OnPlan is told of each pass before its plan is carried out, OnPass afterwards.
+	OnPlan, OnPass func(Pass)
 
 	world     *World
 	due, wake time.Time
@@ -29,8 +33,8 @@ type Pass struct {
 	Outcome
 	// Stale: the view was older than the world.
 	Stale bool
-	// Unseen is how many of the world's losses the view did not tell of.
-	Unseen int
+	// Unseen is of how many of the world's losses the view did not tell, UnseenEvictions of how many evictions.
+	Unseen, UnseenEvictions int
 }
 
 // Control puts a controller in charge of the world's Rollout.
@@ -45,7 +49,16 @@ func (w *World) Controller() *Controller { return w.controller }
 // Wake is when the controller looks again if nothing happens first.
 func (c *Controller) Wake() time.Time { return c.wake }
 
-func (c *Controller) wakeUp() { c.due = earliest(c.due, c.world.now.Add(c.world.Lag())) }
+func (c *Controller) wakeUp() {
+	delay := c.world.Lag()
+	if c.Deaf != nil {
+		delay += c.Deaf()
+	}
+	c.due = earliest(c.due, c.world.now.Add(delay))
+}
+
+// Nudge wakes the controller for nothing, as an event does that comes twice.
+func (c *Controller) Nudge() { c.due = earliest(c.due, c.world.now) }
 
 func (c *Controller) dueAt() time.Time {
 	if c.world.rollout == nil {
@@ -63,24 +76,19 @@ func (c *Controller) pass() {
 	if observed.Rollout == nil {
 		return
 	}
-	pass := Pass{Observed: observed, Stale: !w.isNewest(observed), Unseen: unseen}
+	pass := Pass{Observed: observed, Stale: !w.isNewest(observed), Unseen: unseen.losses, UnseenEvictions: unseen.evictions}
 	crashAfter := -1
 	if c.CrashAfter != nil {
 		crashAfter = c.CrashAfter()
 	}
-	pass.Plan = c.decide(&observed)
-	pass.Outcome = w.Apply(pass.Plan, crashAfter)
+	c.carryOut(&pass, &observed, crashAfter)
 	if failure := pass.CreateFailure; failure != nil {
 		observed.CreateFailure = failure
-		pass.Plan = c.decide(&observed)
-		pass.Observed = observed
-		pass.Outcome = w.Apply(pass.Plan, crashAfter)
+		c.carryOut(&pass, &observed, crashAfter)
 	}
 	for pass.RunFailure != nil {
 		observed.RunFailures = append(observed.RunFailures, *pass.RunFailure)
-		pass.Plan = c.decide(&observed)
-		pass.Observed = observed
-		pass.Outcome = w.Apply(pass.Plan, crashAfter)
+		c.carryOut(&pass, &observed, crashAfter)
 	}
 	c.wake = pass.Plan.Wake
 	if !pass.Whole() {
@@ -93,6 +101,16 @@ func (c *Controller) pass() {
 	if c.OnPass != nil {
 		c.OnPass(pass)
 	}
+}
+
+// carryOut makes a plan and does what it says.
+func (c *Controller) carryOut(pass *Pass, observed *plan.Observed, crashAfter int) {
+	pass.Plan = c.decide(observed)
+	pass.Observed = *observed
+	if c.OnPlan != nil {
+		c.OnPlan(*pass)
+	}
+	pass.Outcome = c.world.apply(pass.Plan, crashAfter, c.Flaws)
 }
 
 func (c *Controller) view() View {

@@ -41,9 +41,11 @@ func (a *application) evict(victim *corev1.Pod) {
 		}
 		if available {
 			a.Drained++
+			a.Evictions++
 		}
 		s.pods = slices.Delete(slices.Clone(s.pods), i, i+1)
 		a.wakeSet(s)
+		a.wrote()
 		return
 	}
 }

@@ -35,6 +35,10 @@ func (c *Controller) decide(o *plan.Observed) plan.Plan {
 			return next
 		}
 		for _, need := range next.Needs {
+			if _, ok := need.(plan.NeedLiveServices); ok && c.Flaws.TrustsCachedServices {
+				o.ServicesLive = true
+				continue
+			}
 			c.world.look(o, need)
 		}
 	}
@@ -83,6 +87,17 @@ func (p *pod) object(s *set) *corev1.Pod {
 			Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.NewTime(p.since),
 		}}},
 	}
+}
+
+// PodObjects are the pods of all ReplicaSets as the API server shows them.
+func (w *World) PodObjects() []*corev1.Pod {
+	var pods []*corev1.Pod
+	for _, s := range w.sets {
+		for _, p := range s.pods {
+			pods = append(pods, p.object(s))
+		}
+	}
+	return pods
 }
 
 // pod finds a pod by its name, nil if it is gone.

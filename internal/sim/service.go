@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -96,7 +97,7 @@ func (a *application) updateService(from, to *corev1.Service) {
 		return
 	}
 	have := a.Service(from.Name)
-	if have == nil || have.ResourceVersion != from.ResourceVersion {
+	if have == nil || a.changed(have.ResourceVersion, from.ResourceVersion) {
 		a.Writes--
 		a.Conflict = true
 		return
@@ -105,7 +106,28 @@ func (a *application) updateService(from, to *corev1.Service) {
 		a.Idle = "update of service " + from.Name + " that changes nothing"
 	}
 	a.replaceService(to.DeepCopy())
-	a.past.unseenServices = 0
+	a.own(&a.past.unseenServices)
+	a.wrote()
+}
+
+// Behind is how many available pods a Service sends to; none where it is not there.
+func (w *World) Behind(service string) int {
+	s := w.Service(service)
+	if s == nil {
+		return 0
+	}
+	selector, n := labels.SelectorFromSet(s.Spec.Selector), 0
+	for _, set := range w.sets {
+		if !selector.Matches(labels.Set(set.Spec.Template.Labels)) {
+			continue
+		}
+		for _, p := range set.pods {
+			if p.available(w.now, set.minReady()) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // setBlueGreenField sets fields of the blue-green strategy.

@@ -30,8 +30,8 @@ type past struct {
 // snapshot is all ReplicaSets at a time.
 type snapshot struct {
 	sets []*appsv1.ReplicaSet
-	// reported is how many of the world's losses the statuses tell of.
-	reported int
+	// reported is how many of the world's losses and evictions the statuses tell of.
+	reported reports
 }
 
 // nextVersion is a new resourceVersion.
@@ -143,7 +143,7 @@ func (w *World) reportLosses() {
 			return
 		}
 	}
-	w.reported = w.Losses
+	w.reported = reports{w.Losses, w.Evictions}
 }
 
 func (w *World) set(name string) *set {

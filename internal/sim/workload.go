@@ -34,6 +34,9 @@ func (w *World) PutDeployment(change func(*appsv1.Deployment)) {
 	w.notify()
 }
 
+// Deployment is what the Rollout may refer to, nil if there is none.
+func (w *World) Deployment() *appsv1.Deployment { return w.deployment }
+
 // DeleteDeployment deletes it.
 func (w *World) DeleteDeployment() {
 	w.deployment = nil
@@ -52,7 +55,7 @@ func (a *application) scaleWorkload(from, to *appsv1.Deployment) {
 	if !a.may() {
 		return
 	}
-	if a.deployment == nil || a.deployment.ResourceVersion != from.ResourceVersion {
+	if a.deployment == nil || a.changed(a.deployment.ResourceVersion, from.ResourceVersion) {
 		a.Writes--
 		a.Conflict = true
 		return

@@ -42,11 +42,13 @@ type World struct {
 	past    past
 	// Losses counts the available pods that stopped being so without having been scaled away, Drained those that were.
 	Losses, Drained int
-	reported        int // how many of the losses all ReplicaSets' statuses tell of
+	// Evictions are those of the latter that were evicted, which no ReplicaSet's size tells of.
+	Evictions int
+	reported  reports // of how many of them all ReplicaSets' statuses tell
 	// Looks counts the times that pods were listed.
 	Looks int
-	// Watch is called after each thing that happens.
-	Watch func()
+	// Watch is called after each thing that happens, Wrote after each write of the controller.
+	Watch, Wrote func()
 
 	controller *Controller
 }
@@ -61,6 +63,8 @@ type Options struct {
 	Rand *rand.Rand
 	// RoundTrip sends every Rollout through JSON when it is written, as an API server does.
 	RoundTrip bool
+	// Verdict is how an AnalysisRun will end, and after how long; Running if it never will. Nil where scripts say so.
+	Verdict func(*v1alpha1.AnalysisRun) (v1alpha1.AnalysisPhase, time.Duration)
 }
 
 // set is a ReplicaSet and its pods.
@@ -70,6 +74,9 @@ type set struct {
 	// syncAt is when the ReplicaSet controller looks at it next, zero for not before something happens.
 	syncAt time.Time
 }
+
+// reports are numbers of pods.
+type reports struct{ losses, evictions int }
 
 // New returns an empty world at its beginning.
 func New(o Options) *World {
@@ -145,6 +152,9 @@ func (w *World) dueInCluster() time.Time {
 			due = earliest(due, p.changesAt())
 		}
 	}
+	for _, v := range w.analyses.verdicts {
+		due = earliest(due, v.at)
+	}
 	return due
 }
 
@@ -164,6 +174,9 @@ func (w *World) perform() {
 			w.sync(s)
 			return
 		}
+	}
+	if w.pronounce() {
+		return
 	}
 	if !w.experiments.controller.pass() {
 		w.controller.pass()

@@ -2,42 +2,21 @@ package explore
 
 import (
 	"flag"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
 var (
-	seeds = flag.Uint64("seeds", 1500, "how many histories to explore")
-	first = flag.Uint64("first", 1, "the first seed")
-	seed  = flag.Uint64("seed", 0, "the one history to replay, with everything that happens in it")
+	seeds   = flag.Uint64("seeds", 1500, "how many histories to explore")
+	first   = flag.Uint64("first", 1, "the first seed")
+	seed    = flag.Uint64("seed", 0, "the one history to replay, with everything that happens in it")
+	moves   = flag.String("moves", "all", "which of its moves to replay, with commas; empty for none")
+	without = flag.String("without", "", "which kinds of disorder to leave out of it, with commas: staleness, crashes, delays")
 )
-
-// regressions are seeds that once failed, with the fault that they found. Histories change when what makes them does: then the
-// test says so, and other seeds must be found, which the mutant of the same fault makes easy.
-var regressions = []struct {
-	seed  uint64
-	fault string // the mutant that has it
-}{
-	{448, "trusts counts of another size"},         // room for pods was given away twice
-	{4126, "trusts counts of another size"},        // pods were taken away, relying on others that were about to go
-	{1049, "an abort leaves a promotion standing"}, // aborted and begun again for ever
-	{1794, "an abort leaves a promotion standing"},
-}
-
-func TestRegressions(t *testing.T) {
-	for _, r := range regressions {
-		if fault := Play(r.seed, plan.Next, nil); fault != nil {
-			t.Errorf("%q is back: %v", r.fault, fault)
-		}
-		if Play(r.seed, mutants[r.fault], nil) == nil {
-			t.Errorf("seed %d does not show %q any more: find another one", r.seed, r.fault)
-		}
-	}
-}
 
 // TestExplore plays histories until their number is up or a few have failed.
 func TestExplore(t *testing.T) {
@@ -53,16 +32,16 @@ func TestExplore(t *testing.T) {
 				if n >= *first+*seeds {
 					return
 				}
-				if fault := Play(n, plan.Next, nil); fault != nil {
+				if fault := Play(Trial{Seed: n}, Real, nil); fault != nil {
 					failed.Add(1)
-					t.Error(fault)
+					t.Error(Shrink(fault, Real))
 				}
 			}
 		})
 	}
 	wg.Wait()
-	took := time.Since(start)
-	t.Logf("%d histories in %s: %.0f a minute", next.Load()-*first, took.Round(time.Millisecond), float64(next.Load()-*first)/took.Minutes())
+	took, played := time.Since(start), min(next.Load(), *first+*seeds)-*first
+	t.Logf("%d histories in %s: %.0f a minute", played, took.Round(time.Millisecond), float64(played)/took.Minutes())
 }
 
 // TestReplay plays one history and tells all that happens: -run TestReplay -seed N -v.
@@ -70,7 +49,26 @@ func TestReplay(t *testing.T) {
 	if *seed == 0 {
 		t.Skip("no -seed")
 	}
-	if fault := Play(*seed, plan.Next, t.Logf); fault != nil {
+	if fault := Play(replayed(t), Real, t.Logf); fault != nil {
 		t.Error(fault)
 	}
+}
+
+// replayed is the trial that the flags tell of.
+func replayed(t *testing.T) Trial {
+	trial := Trial{Seed: *seed}
+	if *moves != "all" {
+		trial.Moves = []int{}
+		for text := range strings.FieldsFuncSeq(*moves, func(r rune) bool { return r == ',' }) {
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			trial.Moves = append(trial.Moves, n)
+		}
+	}
+	for text := range strings.FieldsFuncSeq(*without, func(r rune) bool { return r == ',' }) {
+		trial.Without = append(trial.Without, Disorder(text))
+	}
+	return trial
 }

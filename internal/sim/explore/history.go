@@ -3,9 +3,8 @@ package explore
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
-
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
@@ -15,45 +14,51 @@ import (
 // Engine decides; plan.Next does, or a broken version of it.
 type Engine func(plan.Observed) plan.Plan
 
-// Fault is what is wrong with a history.
-type Fault struct {
-	Seed uint64
-	Rule string
-	Text string
-	At   time.Duration
-	// Log is what happened, as far as it was asked for.
-	Log []string
+// Subject is what is tried: an engine, and the loop around it.
+type Subject struct {
+	Engine Engine
+	Shell  sim.Flaws
 }
 
-func (f *Fault) Error() string {
-	return fmt.Sprintf("seed %d: %s: at %s: %s\nreplay: go test ./internal/sim/explore -run TestReplay -seed %d -v", f.Seed, f.Rule, f.At, f.Text, f.Seed)
-}
+// Real is the engine as it is, in a loop without flaws.
+var Real = Subject{Engine: plan.Next}
 
 // history is one history being played.
 type history struct {
+	// Rand makes the choices of what is being done now, chaos those of the world. Each is sown anew for each move, so that leaving one out
+	// changes little of what comes behind it.
 	*rand.Rand
-	seed  uint64
+	chaos   *rand.Rand
+	sources [2]*rand.PCG
+
+	Trial
 	world *sim.World
 	rules rules
 	fault *Fault
 	log   func(format string, args ...any)
+	// telling: somebody listens to the log.
+	telling bool
 
 	// disorder is how much of it there is: chances in a thousand.
-	stale, crash int
-	calm         bool
+	stale, crash, deaf int
+	slowest            time.Duration
+	calm               bool
 }
 
 // enough is more passes than any history needs.
-const enough = 3000
+const enough = 4000
 
-// Play plays the history of a seed and returns what is wrong with it, nil if nothing is. log, if there is one, is told of all that
-// happens.
-func Play(seed uint64, engine Engine, log func(format string, args ...any)) *Fault {
-	h := &history{Rand: rand.New(rand.NewPCG(seed, 7)), seed: seed, log: log}
+// Play plays a history and returns what is wrong with it, nil if nothing is. log, if there is one, is told of all that happens.
+func Play(t Trial, s Subject, log func(format string, args ...any)) *Fault {
+	h := &history{Trial: t, log: log, telling: log != nil}
+	for i, r := range []**rand.Rand{&h.Rand, &h.chaos} {
+		h.sources[i] = rand.NewPCG(0, 0)
+		*r = rand.New(h.sources[i])
+	}
 	if log == nil {
 		h.log = func(string, ...any) {}
 	}
-	h.build(engine)
+	h.build(s)
 	h.play()
 	if h.fault == nil {
 		h.end()
@@ -61,105 +66,125 @@ func Play(seed uint64, engine Engine, log func(format string, args ...any)) *Fau
 	return h.fault
 }
 
-func (h *history) build(engine Engine) {
-	slowest := []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond, 3 * time.Second}[h.IntN(4)]
-	h.world = sim.New(sim.Options{
-		PodStart:  time.Duration(1+h.IntN(15)) * time.Second,
-		Rand:      h.Rand,
-		RoundTrip: h.seed%16 == 0,
-		Lag: func() time.Duration {
-			if slowest == 0 {
-				return 0
-			}
-			return time.Duration(h.Int64N(int64(slowest)))
-		},
-	})
+// sow begins the random numbers of a chapter of the history.
+func (h *history) sow(chapter uint64) {
+	h.sources[0].Seed(h.Seed, chapter)
+	h.sources[1].Seed(h.Seed, chapter+1<<32)
+}
+
+func (h *history) build(s Subject) {
+	h.sow(0)
+	h.slowest = []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond, 3 * time.Second}[h.IntN(4)]
 	h.stale, h.crash = []int{0, 100, 400}[h.IntN(3)], []int{0, 50, 300}[h.IntN(3)]
+	h.deaf = []int{0, 0, 0, 50}[h.IntN(4)]
+	for _, what := range h.Without {
+		switch what {
+		case Staleness:
+			h.stale = 0
+		case Crashes:
+			h.crash = 0
+		case Delays:
+			h.slowest, h.deaf = 0, 0
+		}
+	}
+	h.world = sim.New(sim.Options{
+		PodStart: time.Duration(1+h.IntN(15)) * time.Second, Rand: h.chaos, RoundTrip: h.Seed%16 == 0, Lag: h.lag, Verdict: h.verdict,
+	})
 	h.rules = rules{history: h, world: h.world, told: map[string]bool{}}
-	h.world.Watch = h.rules.watch
+	h.rules.traffic = traffic{served: map[string]bool{}, left: map[string]departure{}, approved: map[string]bool{}}
+	h.world.Watch, h.world.Wrote = h.rules.watch, h.rules.wrote
+	h.furnish()
 	h.world.Create(h.rollout())
-	h.world.Control(&sim.Controller{Next: plan.Next, View: h.view, CrashAfter: h.crashAfter, OnPass: h.rules.pass})
-	h.world.Controller().Next = engine
-	h.log("%s", describe(h.world.Rollout()))
+	h.world.Control(&sim.Controller{
+		Next: s.Engine, Flaws: s.Shell, View: h.view, CrashAfter: h.crashAfter, Deaf: h.deafness, OnPlan: h.rules.plan, OnPass: h.rules.pass,
+	})
+	h.rules.after()
+	h.describe("BEGINS")
 }
 
-// rollout is where a history starts.
-func (h *history) rollout() *v1alpha1.Rollout {
-	ro := sim.NewRollout("web", "v1", int32(h.IntN(8)))
-	h.configure(ro)
-	return ro
-}
-
-// configure sets everything of a spec that there is to set, but replicas and image.
-func (h *history) configure(ro *v1alpha1.Rollout) {
-	s := &ro.Spec
-	c := s.Strategy.Canary
-	c.Steps = h.steps()
-	h.limits(c)
-	s.MinReadySeconds = []int32{0, 0, 3, 20}[h.IntN(4)]
-	deadline := []int32{30, 60, 600}[h.IntN(3)]
-	s.ProgressDeadlineSeconds = &deadline
-	s.ProgressDeadlineAbort = h.IntN(3) == 0
-	keep := int32(h.IntN(4))
-	s.RevisionHistoryLimit = &keep
-	c.ReplicaProgressThreshold = nil
-	if h.IntN(6) == 0 {
-		c.ReplicaProgressThreshold = &v1alpha1.ReplicaProgressThreshold{Type: v1alpha1.ProgressThresholdPercent, Value: int32(50 + h.IntN(51))}
+// describe tells what is asked of the controller now.
+func (h *history) describe(what string) {
+	if h.telling {
+		h.log("%s %s: %s", h.world.Elapsed(), what, describe(h.world))
 	}
 }
 
-func (h *history) limits(c *v1alpha1.CanaryStrategy) {
-	choices := []string{"0", "1", "2", "25%", "50%", "100%"}
-	surge, unavailable := h.IntN(6), h.IntN(6)
-	if surge == 0 && unavailable == 0 {
-		surge = 1
+func (h *history) lag() time.Duration {
+	if h.slowest == 0 {
+		return 0
 	}
-	a, b := intstr.Parse(choices[surge]), intstr.Parse(choices[unavailable])
-	c.MaxSurge, c.MaxUnavailable = &a, &b
+	return time.Duration(h.chaos.Int64N(int64(h.slowest)))
 }
 
-func (h *history) steps() []v1alpha1.CanaryStep {
-	var steps []v1alpha1.CanaryStep
-	weight := int32(0)
-	for range h.IntN(6) {
-		if h.IntN(2) == 0 {
-			weight = min(100, max(0, weight+int32(h.IntN(60))-10))
-			w := weight
-			steps = append(steps, v1alpha1.CanaryStep{SetWeight: &w})
-			continue
-		}
-		pause := &v1alpha1.RolloutPause{}
-		if h.IntN(3) > 0 {
-			d := intstr.FromInt32(int32(h.IntN(90)))
-			pause.Duration = &d
-		}
-		steps = append(steps, v1alpha1.CanaryStep{Pause: pause})
-	}
-	return steps
-}
-
+// view is how old what the controller sees is. Each kind of object has a watch of its own, and may be late alone.
 func (h *history) view() sim.View {
-	if h.calm || h.IntN(1000) >= h.stale {
+	if h.calm || h.chaos.IntN(1000) >= h.stale {
 		return sim.View{}
 	}
-	return sim.View{Rollout: h.IntN(4), ReplicaSets: h.IntN(6)}
+	v := sim.View{Rollout: h.chaos.IntN(4), ReplicaSets: h.chaos.IntN(6), Services: h.chaos.IntN(4), AnalysisRuns: h.chaos.IntN(4)}
+	switch h.chaos.IntN(6) {
+	case 0:
+		return sim.View{Rollout: v.Rollout}
+	case 1:
+		return sim.View{ReplicaSets: v.ReplicaSets}
+	case 2:
+		return sim.View{Services: v.Services}
+	case 3:
+		return sim.View{AnalysisRuns: v.AnalysisRuns}
+	}
+	return v
 }
 
 func (h *history) crashAfter() int {
-	if h.calm || h.IntN(1000) >= h.crash {
+	if h.calm || h.chaos.IntN(1000) >= h.crash {
 		return -1
 	}
-	return h.IntN(4)
+	return h.chaos.IntN(4)
 }
+
+// deafness is how long a watch has been cut off.
+func (h *history) deafness() time.Duration {
+	if h.calm || h.deaf == 0 || h.chaos.IntN(1000) >= h.deaf {
+		return 0
+	}
+	return time.Duration(h.chaos.IntN(40)) * time.Second
+}
+
+// verdict is how an analysis goes: well more often than not. One in the background may go on for ever.
+func (h *history) verdict(run *v1alpha1.AnalysisRun) (v1alpha1.AnalysisPhase, time.Duration) {
+	after := time.Duration(h.chaos.IntN(60)) * time.Second
+	if run.Labels[v1alpha1.RolloutTypeLabel] == v1alpha1.RolloutTypeBackground && h.chaos.IntN(2) == 0 {
+		return v1alpha1.AnalysisPhaseRunning, 0
+	}
+	if h.calm {
+		return v1alpha1.AnalysisPhaseSuccessful, after
+	}
+	switch h.chaos.IntN(10) {
+	case 0:
+		return v1alpha1.AnalysisPhaseFailed, after
+	case 1:
+		return v1alpha1.AnalysisPhaseError, after
+	case 2:
+		return v1alpha1.AnalysisPhaseInconclusive, after
+	}
+	return v1alpha1.AnalysisPhaseSuccessful, after
+}
+
+// most is how many moves a history has at most.
+const most = 18
 
 // play lets people and fate do things, some close together, some far apart.
 func (h *history) play() {
 	h.run(time.Duration(h.IntN(40)) * time.Second)
-	for range 4 + h.IntN(14) {
+	for i := range 4 + h.IntN(most-4) {
+		h.sow(uint64(i + 1))
+		if h.Moves != nil && !slices.Contains(h.Moves, i) {
+			continue
+		}
 		if h.fault != nil {
 			return
 		}
-		h.disturb()
+		h.disturb(i)
 		gap := []time.Duration{0, 50 * time.Millisecond, 2 * time.Second, 30 * time.Second, 3 * time.Minute}[h.IntN(5)]
 		if gap > 0 {
 			gap = time.Duration(h.Int64N(int64(gap)))
@@ -193,6 +218,7 @@ func (h *history) settle() {
 // end puts an end to all disorder and sees that the rollout comes to its end too, in bounded time, and then does nothing more.
 func (h *history) end() {
 	h.calm = true
+	h.sow(most + 1)
 	h.log("%s calm", h.world.Elapsed())
 	h.mend()
 	for range 20 {
@@ -223,19 +249,23 @@ func (h *history) goOn() {
 	switch s := h.world.Rollout().Status; {
 	case s.Abort:
 		h.log("%s retry", h.world.Elapsed())
-		h.user(h.world.Retry)
+		h.user(h.retry)
 	case s.Phase == v1alpha1.RolloutPhasePaused:
 		h.log("%s promote", h.world.Elapsed())
+		h.approve()
 		h.user(h.world.Promote)
 	default:
 		h.fail("convergence", "it is at rest and not healthy: %s", summary(h.world))
 	}
 }
 
+// approve notes that a person is content with the version that is being updated to.
+func (h *history) approve() { h.rules.approved[h.world.Rollout().Status.CurrentPodHash] = true }
+
 func (h *history) fail(rule, format string, args ...any) {
 	if h.fault != nil {
 		return
 	}
-	h.fault = &Fault{Seed: h.seed, Rule: rule, Text: fmt.Sprintf(format, args...), At: h.world.Elapsed()}
+	h.fault = &Fault{Trial: h.Trial, Rule: rule, Text: fmt.Sprintf(format, args...), At: h.world.Elapsed()}
 	h.log("%s FAULT %s: %s", h.world.Elapsed(), rule, h.fault.Text)
 }

@@ -1,15 +1,20 @@
 package explore
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
 // mutants are engines with a fault, made from the good one by changing what it sees or what it says.
@@ -55,14 +60,65 @@ var mutants = map[string]Engine{
 		to.Status.Message = o.Now.String() + fmt.Sprint(o.Rollout.ResourceVersion)
 		p.Record = &plan.Record{From: o.Rollout, To: &to}
 	}),
+
+	// The switch of a blue-green rollout.
+	"switches at once":                            says(switchAtOnce),
+	"does not wait for a person to promote":       edited(blueGreen(func(b *v1alpha1.BlueGreenStrategy) { b.AutoPromotionEnabled = nil })),
+	"skips the analysis before the switch":        edited(blueGreen(func(b *v1alpha1.BlueGreenStrategy) { b.PrePromotionAnalysis = nil })),
+	"skips the analysis behind the switch":        edited(blueGreen(func(b *v1alpha1.BlueGreenStrategy) { b.PostPromotionAnalysis = nil })),
+	"forgets the delay of an old stack":           sees(pastDeadline),
+	"keeps the deadline of what serves again":     says(func(_ plan.Observed, p *plan.Plan) { p.Grow = eachUpdate(p.Grow, keepDeadline) }),
+	"never takes an old stack away":               sees(func(rs *appsv1.ReplicaSet) { farDeadline(rs) }),
+	"forgets the preview":                         routes(func(u plan.UpdateService) (plan.UpdateService, bool) { return u, u.From.Name != preview }),
+	"does not give Services back":                 routes(func(u plan.UpdateService) (plan.UpdateService, bool) { return u, selected(u.To) != "" }),
+	"strips selectors":                            routes(stripSelector),
+	"does not mark Services as its own":           routes(unmarked),
+	"takes a Service without version for its own": func(o plan.Observed) plan.Plan { return plan.Next(withActive(o)) },
+
+	// Analyses, restarts, labels.
+	"skips analysis steps":      edited(withoutAnalysisSteps),
+	"takes failures for passes": func(o plan.Observed) plan.Plan { return plan.Next(withGoodRuns(o)) },
+	"does not abort on failure": records(func(o plan.Observed, s *v1alpha1.RolloutStatus) {
+		if !o.Rollout.Status.Abort {
+			s.Abort, s.AbortedAt = false, nil
+		}
+	}),
+	"lets analyses run on":    says(func(_ plan.Observed, p *plan.Plan) { p.Judge = slices.DeleteFunc(p.Judge, isTermination) }),
+	"keeps all analyses":      says(func(_ plan.Observed, p *plan.Plan) { p.Shrink = slices.DeleteFunc(p.Shrink, isRunDeletion) }),
+	"evicts all pods at once": says(evictAll),
+	"never ends a restart": records(func(o plan.Observed, s *v1alpha1.RolloutStatus) {
+		s.RestartedAt = o.Rollout.Status.RestartedAt
+	}),
+	"labels no pods": says(func(_ plan.Observed, p *plan.Plan) { p.Label = nil }),
 }
 
-// TestMutantsAreFound proves that the rules bite: every broken engine is found out in a few histories.
-func TestMutantsAreFound(t *testing.T) {
+// shells are loops with a flaw around the good engine.
+var shells = map[string]sim.Flaws{
+	"writes without the resourceVersion":    {Unguarded: true},
+	"does not wait for its own writes":      {ForgetsOwnWrites: true},
+	"trusts cached Services before pods go": {TrustsCachedServices: true},
+	"shrinks before it grows and routes":    {ShrinksFirst: true},
+	"records before it acts":                {RecordsFirst: true},
+}
+
+// broken are all subjects that are to be found out.
+func broken() map[string]Subject {
+	all := map[string]Subject{}
 	for name, engine := range mutants {
+		all[name] = Subject{Engine: engine}
+	}
+	for name, flaws := range shells {
+		all[name] = Subject{Engine: plan.Next, Shell: flaws}
+	}
+	return all
+}
+
+// TestMutantsAreFound proves that the rules bite: every broken engine, and every broken loop, is found out in a few histories.
+func TestMutantsAreFound(t *testing.T) {
+	for name, subject := range broken() {
 		t.Run(name, func(t *testing.T) {
 			for seed := uint64(1); seed <= 2000; seed++ {
-				if fault := Play(seed, engine, nil); fault != nil {
+				if fault := Play(Trial{Seed: seed}, subject, nil); fault != nil {
 					t.Logf("found by seed %d: %s: %s", seed, fault.Rule, fault.Text)
 					return
 				}
@@ -161,5 +217,139 @@ func deleteAtZero(u plan.UpdateReplicaSet) plan.Change {
 func datePausesBack(s *v1alpha1.RolloutStatus) {
 	for i := range s.PauseConditions {
 		s.PauseConditions[i].StartTime.Time = s.PauseConditions[i].StartTime.Add(-2 * time.Second)
+	}
+}
+
+func blueGreen(change func(*v1alpha1.BlueGreenStrategy)) func(*v1alpha1.Rollout) {
+	return func(ro *v1alpha1.Rollout) {
+		if b := ro.Spec.Strategy.BlueGreen; b != nil {
+			b = b.DeepCopy()
+			change(b)
+			ro.Spec.Strategy.BlueGreen = b
+		}
+	}
+}
+
+// switchAtOnce points the active Service at the newest version in every pass.
+func switchAtOnce(o plan.Observed, p *plan.Plan) {
+	b, hash := o.Rollout.Spec.Strategy.BlueGreen, o.Rollout.Status.CurrentPodHash
+	if b == nil || hash == "" {
+		return
+	}
+	for _, s := range o.Services {
+		if s.Name == b.ActiveService && selected(s) != hash {
+			to := s.DeepCopy()
+			to.Spec.Selector[v1alpha1.PodTemplateHashLabel] = hash
+			p.Route = []plan.Change{plan.UpdateService{From: s, To: to}}
+		}
+	}
+}
+
+func pastDeadline(rs *appsv1.ReplicaSet) { setDeadline(rs, sim.Start) }
+func farDeadline(rs *appsv1.ReplicaSet)  { setDeadline(rs, sim.Start.AddDate(1, 0, 0)) }
+
+func setDeadline(rs *appsv1.ReplicaSet, at time.Time) {
+	if rs.Annotations[v1alpha1.ScaleDownDeadlineAnnotation] != "" {
+		rs.Annotations[v1alpha1.ScaleDownDeadlineAnnotation] = at.Format(time.RFC3339)
+	}
+}
+
+func keepDeadline(u plan.UpdateReplicaSet) plan.Change {
+	if deadline := u.From.Annotations[v1alpha1.ScaleDownDeadlineAnnotation]; deadline != "" && *u.To.Spec.Replicas > 0 {
+		u.To = u.To.DeepCopy()
+		u.To.Annotations[v1alpha1.ScaleDownDeadlineAnnotation] = deadline
+	}
+	return u
+}
+
+// routes is an engine that changes what it writes to Services, or leaves it out.
+func routes(change func(plan.UpdateService) (plan.UpdateService, bool)) Engine {
+	return says(func(_ plan.Observed, p *plan.Plan) {
+		var out []plan.Change
+		for _, c := range p.Route {
+			u, ok := c.(plan.UpdateService)
+			if !ok {
+				out = append(out, c)
+				continue
+			}
+			u.To = u.To.DeepCopy()
+			if next, ok := change(u); ok {
+				out = append(out, next)
+			}
+		}
+		p.Route = out
+	})
+}
+
+func stripSelector(u plan.UpdateService) (plan.UpdateService, bool) {
+	maps.DeleteFunc(u.To.Spec.Selector, func(key, _ string) bool { return key != v1alpha1.PodTemplateHashLabel })
+	return u, true
+}
+
+func unmarked(u plan.UpdateService) (plan.UpdateService, bool) {
+	delete(u.To.Annotations, v1alpha1.ManagedByAnnotation)
+	return u, true
+}
+
+// withActive takes an active Service that selects no version for one that selects the stable one.
+func withActive(o plan.Observed) plan.Observed {
+	o.Services = slices.Clone(o.Services)
+	for i, s := range o.Services {
+		if s.Name == active && selected(s) == "" && o.Rollout.Status.StableRS != "" {
+			o.Services[i] = s.DeepCopy()
+			o.Services[i].Spec.Selector[v1alpha1.PodTemplateHashLabel] = o.Rollout.Status.StableRS
+		}
+	}
+	return o
+}
+
+func withoutAnalysisSteps(ro *v1alpha1.Rollout) {
+	c := ro.Spec.Strategy.Canary
+	if c == nil {
+		return
+	}
+	c = c.DeepCopy()
+	for i := range c.Steps {
+		if c.Steps[i].Analysis != nil {
+			c.Steps[i] = v1alpha1.CanaryStep{Pause: &v1alpha1.RolloutPause{Duration: new(intstr.FromInt32(1))}}
+		}
+	}
+	ro.Spec.Strategy.Canary = c
+}
+
+func withGoodRuns(o plan.Observed) plan.Observed {
+	runs := make([]*v1alpha1.AnalysisRun, len(o.AnalysisRuns))
+	for i, run := range o.AnalysisRuns {
+		runs[i] = run
+		if run.Status.Phase == v1alpha1.AnalysisPhaseFailed || run.Status.Phase == v1alpha1.AnalysisPhaseError {
+			good := *run
+			good.Status.Phase = v1alpha1.AnalysisPhaseSuccessful
+			runs[i] = &good
+		}
+	}
+	o.AnalysisRuns = runs
+	return o
+}
+
+func isTermination(c plan.Change) bool {
+	_, ok := c.(plan.TerminateAnalysisRun)
+	return ok
+}
+
+func isRunDeletion(c plan.Change) bool {
+	_, ok := c.(plan.DeleteAnalysisRun)
+	return ok
+}
+
+// evictAll evicts all pods where one is evicted.
+func evictAll(o plan.Observed, p *plan.Plan) {
+	if !slices.ContainsFunc(p.Shrink, func(c plan.Change) bool { _, ok := c.(plan.EvictPod); return ok }) {
+		return
+	}
+	p.Shrink = nil
+	for _, pods := range o.Pods {
+		for _, pod := range slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }) {
+			p.Shrink = append(p.Shrink, plan.EvictPod{Pod: pod})
+		}
 	}
 }

@@ -2,11 +2,14 @@ package explore
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
@@ -18,18 +21,20 @@ import (
 type rules struct {
 	history *history
 	world   *sim.World
+	read    reading
 
-	// what was seen last
-	available, pods, drained int
-
-	// floor is how many pods must stay available, missing how many of them were lost without anybody knowing yet.
-	floor, missing int
-	// ceiling is how many pods there may be.
-	ceiling int
+	capacity
+	traffic
 
 	// told are the events since something happened from outside.
 	told   map[string]bool
 	passes int
+	// tightened: the pass follows a larger minReadySeconds.
+	tightened bool
+	// seen is the Rollout that the pass decided on, written the one before its last write.
+	seen, written *v1alpha1.Rollout
+	// overtaken is the restart that an update has taken the place of.
+	overtaken *metav1.Time
 	// busy counts the passes in one instant.
 	busy int
 	at   time.Time
@@ -41,97 +46,91 @@ func (r *rules) before() { r.look() }
 // after allows for what happened from outside.
 func (r *rules) after() {
 	r.lost()
-	r.allow(r.world.Rollout())
+	r.allow(r.now())
+	r.seeEdit()
 	r.told = map[string]bool{}
 	r.busy = 0
 }
 
 // watch is called after everything that happens in the world.
 func (r *rules) watch() {
-	drained := r.world.Drained - r.drained
-	if drained > 0 {
-		r.capacity(drained)
-	}
 	r.surge()
-	r.lost()
+	if drained := r.world.Drained - r.drained; drained > 0 {
+		r.kept(fmt.Sprintf("%d available pods were scaled away", drained))
+		r.look()
+	} else {
+		r.lost()
+	}
 	r.catchUp()
 }
 
-// capacity holds after pods were scaled away.
-func (r *rules) capacity(drained int) {
-	now := r.world.Available()
-	if must := min(r.available, r.floor-r.missing); now < must {
-		r.history.fail("capacity", "%d available pods were scaled away and leave %d, less than %d: %s", drained, now, must, summary(r.world))
+// wrote is called after each write of the controller: nothing else happens between two of one pass, and still each must do no harm.
+func (r *rules) wrote() {
+	if r.tightened {
+		r.lost()
 	}
-}
-
-// surge holds after pods were added.
-func (r *rules) surge() {
-	if now := r.world.PodCount(); now > max(r.pods, r.ceiling) {
-		r.history.fail("surge", "%d pods, more than %d: %s", now, r.ceiling, summary(r.world))
-	}
-}
-
-// lost counts pods that were not scaled away and are available no more, and remembers how things are.
-func (r *rules) lost() {
-	before, drained := r.available, r.world.Drained-r.drained
+	r.kept("a write")
+	r.heard()
+	r.seeSwitch()
 	r.look()
-	if gone := before - drained - r.available; gone > 0 {
-		r.missing += gone
-		r.told = map[string]bool{}
-	}
 }
 
-func (r *rules) look() {
-	r.available, r.pods, r.drained = r.world.Available(), r.world.PodCount(), r.world.Drained
-}
-
-// limitsOf are the least available pods and the most pods that a spec allows. A wrong one allows everything: nothing acts on it.
-func limitsOf(ro *v1alpha1.Rollout) (least, most int, ok bool) {
-	s, problems := spec.Resolve(ro)
-	c, isCanary := s.Strategy.(spec.Canary)
-	if len(problems) > 0 || !isCanary {
-		return 0, 0, false
+// plan checks what the controller decided, before it is done.
+func (r *rules) plan(p sim.Pass) {
+	s, ok := r.resolve(p.Observed.Rollout, p.Observed.Workload)
+	r.allow(resolved{s, ok})
+	unseen := p.Unseen
+	if at := p.Observed.Rollout.Spec.RestartAt; at.Equal(after(p).RestartedAt) { // or it looks at the pods themselves
+		unseen += p.UnseenEvictions
 	}
-	return int(s.Replicas - c.MaxUnavailable), int(s.Replicas + c.MaxSurge), true
-}
-
-// allow lets both the old and the new limits hold until the new ones have been reached.
-func (r *rules) allow(ro *v1alpha1.Rollout) {
-	if least, most, ok := limitsOf(ro); ok {
-		r.floor, r.ceiling = min(r.floor, least), max(r.ceiling, most)
-	}
-}
-
-// catchUp takes the present limits for granted once they have been reached, and everybody can know.
-func (r *rules) catchUp() {
-	if !r.world.Quiet() {
-		return
-	}
-	least, most, ok := limitsOf(r.world.Rollout())
+	r.missing = max(r.missing, unseen, r.floor-seenToServe(s, p.Observed))
+	r.tightened, r.seen, r.written = tightens(p.Plan), p.Observed.Rollout, r.world.Rollout()
 	if !ok {
+		if len(p.Plan.Grow)+len(p.Plan.Route)+len(p.Plan.Shrink) > 0 {
+			r.history.fail("refusal", "a spec that is wrong is acted on")
+		}
 		return
 	}
-	if r.available >= least {
-		r.floor, r.missing = least, 0
-	}
-	if r.world.Desired() <= most {
-		r.ceiling = most
-	}
+	r.decision(p, s)
+	r.gates(p, s)
+	r.delays(p, s)
 }
 
-// pass checks what the controller decided.
+// heard checks that a write does not undo what a person asked for meanwhile.
+func (r *rules) heard() {
+	seen, was, is := r.seen.Status, r.written.Status, r.world.Rollout().Status
+	if was.Abort && !seen.Abort && !is.Abort || was.PromoteFull && !seen.PromoteFull && !is.PromoteFull {
+		r.history.fail("people", "what was asked for is overwritten before it was heard")
+	}
+	r.written = r.world.Rollout()
+}
+
+// tightens reports whether a plan follows a larger minReadySeconds, which makes pods unavailable that were not: whoever sets it asks
+// for that.
+func tightens(p plan.Plan) bool {
+	return slices.ContainsFunc(slices.Concat(p.Grow, p.Shrink), func(c plan.Change) bool {
+		u, ok := c.(plan.UpdateReplicaSet)
+		return ok && u.To.Spec.MinReadySeconds > u.From.Spec.MinReadySeconds
+	})
+}
+
+// pass checks what was written down, and told.
 func (r *rules) pass(p sim.Pass) {
 	r.passes++
-	r.history.log("%s pass %s; there are %s", r.world.Elapsed(), tellPass(p), r.world.Pods())
-	r.allow(p.Observed.Rollout)
-	r.missing = max(r.missing, p.Unseen, r.floor-seen(p.Observed))
-	r.decision(p)
+	if r.history.telling {
+		r.history.log("%s pass %s; there are %s", r.world.Elapsed(), tellPass(p), r.world.Pods())
+	}
+	if a := p.Plan.Record; a != nil && (a.From.Status.CurrentPodHash != a.To.Status.CurrentPodHash || a.From.Status.CurrentStepHash != a.To.Status.CurrentStepHash) {
+		r.overtaken = r.world.Rollout().Spec.RestartAt
+	}
 	r.pure(p)
-	r.pauses(p)
-	r.promotion(p)
 	r.people(p)
 	r.events(p)
+	if s, ok := r.resolve(p.Observed.Rollout, p.Observed.Workload); ok && p.Plan.Record != nil {
+		r.pauses(p, s)
+		r.steps(p, s)
+		r.promotion(p, s)
+	}
 	if p.Idle != "" {
 		r.history.fail("fixpoint", "%s", p.Idle)
 	}
@@ -140,51 +139,8 @@ func (r *rules) pass(p sim.Pass) {
 	} else {
 		r.at, r.busy = r.world.Now(), 0
 	}
-	if r.busy > 100 {
-		r.history.fail("convergence", "a hundred passes in one instant: %s", summary(r.world))
-	}
-}
-
-// seen is how many pods an observation shows that are available and stay. One that has become available since is nobody's promise.
-func seen(o plan.Observed) int {
-	n := 0
-	for _, rs := range o.ReplicaSets {
-		n += min(replicas(rs), int(rs.Status.AvailableReplicas))
-	}
-	return n
-}
-
-// decision checks the capacity rule on what the engine saw: what it leaves can carry the minimum, or what there was.
-func (r *rules) decision(p sim.Pass) {
-	least, _, ok := limitsOf(p.Observed.Rollout)
-	if !ok {
-		if len(p.Plan.Grow)+len(p.Plan.Shrink) > 0 {
-			r.history.fail("refusal", "a spec that is wrong is acted on")
-		}
-		return
-	}
-	next := map[string]int{}
-	for _, c := range p.Plan.Shrink {
-		switch c := c.(type) {
-		case plan.UpdateReplicaSet:
-			next[c.From.Name] = replicas(c.To)
-		case plan.DeleteReplicaSet:
-			next[c.ReplicaSet.Name] = 0
-			if replicas(c.ReplicaSet)+int(c.ReplicaSet.Status.Replicas) > 0 {
-				r.history.fail("capacity", "%s is deleted with its pods", c.ReplicaSet.Name)
-			}
-		}
-	}
-	before, after := seen(p.Observed), 0
-	for _, rs := range p.Observed.ReplicaSets {
-		n, ok := next[rs.Name]
-		if !ok {
-			n = replicas(rs)
-		}
-		after += min(n, int(rs.Status.AvailableReplicas))
-	}
-	if after < min(before, least) {
-		r.history.fail("decision", "of %d available pods %d would be left, and %d must be", before, after, least)
+	if r.busy > 150 {
+		r.history.fail("convergence", "150 passes in one instant: %s", summary(r.world))
 	}
 }
 
@@ -198,58 +154,8 @@ func (r *rules) pure(p sim.Pass) {
 	}
 }
 
-// pauses checks that a pause lasts as long as it says.
-func (r *rules) pauses(p sim.Pass) {
-	if p.Plan.Record == nil {
-		return
-	}
-	from, to := p.Plan.Record.From.Status, p.Plan.Record.To.Status
-	for _, c := range to.PauseConditions {
-		if len(from.PauseConditions) == 0 && c.StartTime.Time.Before(p.Observed.Now) {
-			r.history.fail("pause", "a pause begins %s before it is written", p.Observed.Now.Sub(c.StartTime.Time))
-		}
-	}
-	s, problems := spec.Resolve(p.Observed.Rollout)
-	c, ok := s.Strategy.(spec.Canary)
-	if !ok || len(problems) > 0 || len(from.PauseConditions) == 0 || from.CurrentStepIndex == nil || to.CurrentStepIndex == nil {
-		return
-	}
-	if from.CurrentPodHash != to.CurrentPodHash || from.CurrentStepHash != to.CurrentStepHash || to.PromoteFull || from.PromoteFull || to.Abort || from.Abort {
-		return
-	}
-	i := int(*from.CurrentStepIndex)
-	if i >= len(c.Steps) || *to.CurrentStepIndex <= *from.CurrentStepIndex || from.StableRS == from.CurrentPodHash {
-		return
-	}
-	if pause, ok := c.Steps[i].(spec.Pause); ok {
-		if end := from.PauseConditions[0].StartTime.Add(pause.Duration); pause.Indefinite || p.Observed.Now.Before(end) {
-			r.history.fail("pause", "step %d (%s) ends too early", i, pause)
-		}
-	}
-}
-
-// promotion checks that only a version that can carry everything becomes the stable one.
-func (r *rules) promotion(p sim.Pass) {
-	if p.Plan.Record == nil {
-		return
-	}
-	from, to := p.Plan.Record.From.Status, p.Plan.Record.To.Status
-	if from.StableRS == "" || from.StableRS == to.StableRS {
-		return
-	}
-	s, _ := spec.Resolve(p.Observed.Rollout)
-	c := s.Strategy.(spec.Canary)
-	for _, rs := range p.Observed.ReplicaSets {
-		if rs.Labels[v1alpha1.PodTemplateHashLabel] == to.StableRS && c.Threshold.Met(rs.Status.AvailableReplicas, s.Replicas) {
-			return
-		}
-	}
-	if s.Replicas > 0 {
-		r.history.fail("promotion", "%s is promoted before its pods are available", to.StableRS)
-	}
-}
-
-// people checks that what they want is respected: spec.paused freezes every size, and an abort stays until something newer comes.
+// people checks that what they want is respected: spec.paused freezes every size, an abort stays until something newer comes, and gives
+// the new version nothing more.
 func (r *rules) people(p sim.Pass) {
 	ro := p.Observed.Rollout
 	if ro.Spec.Paused && !ro.Status.Abort {
@@ -274,18 +180,34 @@ func (r *rules) people(p sim.Pass) {
 	if from.Abort && !to.Abort && !begun && !from.PromoteFull && to.StableRS != to.CurrentPodHash {
 		r.history.fail("people", "an abort is forgotten")
 	}
+	if to.Abort && from.Abort && from.AbortedAt != nil && !begun && find(p.Observed, to.StableRS) != nil {
+		for _, c := range p.Plan.Grow {
+			if u, ok := c.(plan.UpdateReplicaSet); ok && hashOf(u.To) == to.CurrentPodHash && replicas(u.To) > replicas(u.From) {
+				r.history.fail("people", "%s grows although its update was aborted", u.To.Name)
+			}
+		}
+	}
 }
 
 // events checks that nothing is told twice.
 func (r *rules) events(p sim.Pass) {
 	// Versions may grow by the same numbers, and one pause may follow another, at two steps: what counts is the step that the engine
 	// knew of, and the one that it went on to.
+	if p.Crashed { // and so what it did is not told, but may be undone
+		r.told = map[string]bool{}
+	}
 	from, to := p.Observed.Rollout.Status, r.world.Rollout().Status
 	step := fmt.Sprint(from.CurrentStepHash, stepIndex(from), stepIndex(to))
 	for _, e := range p.Plan.Events {
 		key := e.Reason + "|" + e.Message
+		if undone := opposite(e); undone != "" {
+			maps.DeleteFunc(r.told, func(key string, _ bool) bool { return strings.HasPrefix(key, undone) })
+		}
 		if e.Reason != v1alpha1.EventRolloutAborted && e.Reason != v1alpha1.EventRolloutCompleted { // an update ends once
 			key += "|" + step
+		}
+		if e.Reason == v1alpha1.ReasonInvalidSpec && !invalid(p.Observed.Rollout) {
+			delete(r.told, key)
 		}
 		if r.told[key] {
 			r.history.fail("events", "told twice: %s %s", e.Reason, e.Message)
@@ -297,6 +219,25 @@ func (r *rules) events(p sim.Pass) {
 	}
 }
 
+// invalid reports whether a Rollout says that its spec is.
+func invalid(ro *v1alpha1.Rollout) bool {
+	return slices.ContainsFunc(ro.Status.Conditions, func(c v1alpha1.RolloutCondition) bool { return c.Type == v1alpha1.ConditionInvalidSpec })
+}
+
+// opposite is what an event makes possible to be told again: what is paused again may be resumed again.
+func opposite(e plan.Event) string {
+	words := strings.Fields(e.Message)
+	switch {
+	case e.Reason == v1alpha1.ReasonRolloutPaused:
+		return v1alpha1.ReasonRolloutResumed
+	case e.Reason == v1alpha1.EventScalingReplicaSet && words[1] == "up":
+		return e.Reason + "|Scaled down ReplicaSet " + words[3]
+	case e.Reason == v1alpha1.EventScalingReplicaSet:
+		return e.Reason + "|Scaled up ReplicaSet " + words[3]
+	}
+	return ""
+}
+
 func stepIndex(s v1alpha1.RolloutStatus) string {
 	if s.CurrentStepIndex == nil {
 		return "-"
@@ -304,56 +245,51 @@ func stepIndex(s v1alpha1.RolloutStatus) string {
 	return fmt.Sprintf("%d/", *s.CurrentStepIndex)
 }
 
-// rest checks that a rollout that sleeps will wake, unless it waits for a person.
-func (r *rules) rest() {
-	if r.history.fault != nil || !r.world.Due().IsZero() {
-		return
-	}
-	ro := r.world.Rollout()
-	switch s := ro.Status; s.Phase {
-	case v1alpha1.RolloutPhaseHealthy, v1alpha1.RolloutPhaseDegraded:
-	case v1alpha1.RolloutPhasePaused:
-		if ro.Spec.Paused {
-			return
-		}
-		if i := s.CurrentStepIndex; i == nil || int(*i) >= len(ro.Spec.Strategy.Canary.Steps) || ro.Spec.Strategy.Canary.Steps[*i].Pause == nil ||
-			ro.Spec.Strategy.Canary.Steps[*i].Pause.Duration != nil {
-			r.history.fail("wake", "a pause that ends by itself has nobody to wake it: %s", summary(r.world))
-		}
-		r.share()
-	default:
-		r.history.fail("wake", "nobody will look again: %s", summary(r.world))
-	}
+// reading is the last spec that was resolved: it is asked for again and again.
+type reading struct {
+	rollout  *v1alpha1.Rollout
+	workload metav1.Object
+	resolved
 }
 
-// end checks how everything ends.
-func (r *rules) end() {
-	ro := r.world.Rollout()
-	s := ro.Status
-	if s.StableRS != s.CurrentPodHash || s.Phase != v1alpha1.RolloutPhaseHealthy {
-		r.history.fail("end", "%s", summary(r.world))
-		return
+// resolved is a spec, and whether nothing is wrong with it.
+type resolved struct {
+	spec spec.Rollout
+	ok   bool
+}
+
+func (r *rules) resolve(ro *v1alpha1.Rollout, workload metav1.Object) (spec.Rollout, bool) {
+	if r.read.rollout != ro || r.read.workload != workload {
+		written, problems := spec.WithWorkload(ro, workload)
+		s, others := spec.Resolve(written)
+		r.read = reading{ro, workload, resolved{s, len(problems)+len(others) == 0}}
 	}
-	old := 0
-	for _, rs := range r.world.Observe(sim.View{}).ReplicaSets {
-		if rs.Labels[v1alpha1.PodTemplateHashLabel] != s.CurrentPodHash {
-			old++
-			if replicas(rs) != 0 {
-				r.history.fail("end", "%s still has pods", rs.Name)
-			}
-		} else if replicas(rs) != int(*ro.Spec.Replicas) {
-			r.history.fail("end", "%s has %d pods of %d", rs.Name, replicas(rs), *ro.Spec.Replicas)
-		}
+	return r.read.spec, r.read.ok
+}
+
+// now is the spec as it is.
+func (r *rules) now() resolved {
+	var workload metav1.Object
+	if d := r.world.Deployment(); d != nil && r.world.Rollout().Spec.WorkloadRef != nil {
+		workload = d
 	}
-	if limit := int(*ro.Spec.RevisionHistoryLimit); old > limit {
-		r.history.fail("end", "%d old ReplicaSets are kept, not %d", old, limit)
-	}
-	if r.world.Available() != int(*ro.Spec.Replicas) {
-		r.history.fail("end", "%d pods of %d are available", r.world.Available(), *ro.Spec.Replicas)
-	}
+	s, ok := r.resolve(r.world.Rollout(), workload)
+	return resolved{s, ok}
 }
 
 func replicas(rs *appsv1.ReplicaSet) int { return int(*rs.Spec.Replicas) }
+
+func hashOf(rs *appsv1.ReplicaSet) string { return rs.Labels[v1alpha1.PodTemplateHashLabel] }
+
+// find is the ReplicaSet of a version in an observation, nil if there is none.
+func find(o plan.Observed, hash string) *appsv1.ReplicaSet {
+	for _, rs := range o.ReplicaSets {
+		if hash != "" && hashOf(rs) == hash {
+			return rs
+		}
+	}
+	return nil
+}
 
 func tellPass(p sim.Pass) string {
 	text := fmt.Sprintf("stale=%t writes=%d conflict=%t crashed=%t unseen=%d, sees", p.Stale, p.Writes, p.Conflict, p.Crashed, p.Unseen)

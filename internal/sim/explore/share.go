@@ -9,19 +9,23 @@ import (
 // share checks, of a canary that waits for a person, that its pods are as near to its weight as they can be: the arithmetic seen
 // from outside.
 func (r *rules) share() {
-	s, problems := spec.Resolve(r.world.Rollout())
+	now, status := r.now(), r.world.Rollout().Status
+	s := now.spec
 	c, ok := s.Strategy.(spec.Canary)
+	if !ok || !now.ok || !r.world.Quiet() || status.StableRS == status.CurrentPodHash || status.CurrentStepIndex == nil {
+		return
+	}
 	if r.world.Available() != r.world.PodCount() { // what is missing may hold everything up
 		return
 	}
-	if !ok || len(problems) > 0 || !r.world.Quiet() || r.world.Rollout().Status.StableRS == r.world.Rollout().Status.CurrentPodHash {
-		return
-	}
 	weight := 0.0
-	for _, step := range c.Steps[:*r.world.Rollout().Status.CurrentStepIndex+1] {
-		if w, ok := step.(spec.SetWeight); ok {
+	for i, step := range c.Steps {
+		if w, ok := step.(spec.SetWeight); ok && i <= int(*status.CurrentStepIndex) {
 			weight = float64(w.Weight)
 		}
+	}
+	if int(*status.CurrentStepIndex) >= len(c.Steps) {
+		weight = 100
 	}
 	canary, total := r.world.Split()
 	if total == 0 || canary == total && weight < 100 && !r.world.StableExists() {

@@ -1,0 +1,205 @@
+package explore
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// traffic is what is known of who serves, and who did.
+type traffic struct {
+	// active is the version that the active Service selects.
+	active string
+	// byHand is the last one that somebody else made it select.
+	byHand string
+	// served are the versions that it has selected, ever.
+	served map[string]bool
+	// left are those that it selects no more.
+	left map[string]departure
+	// approved are the versions that a person is content with.
+	approved map[string]bool
+}
+
+// departure is when a version lost the traffic, and the shortest delay that was asked for since.
+type departure struct {
+	at    time.Time
+	delay time.Duration
+}
+
+// seeSwitch notes where the active Service went.
+func (r *rules) seeSwitch() {
+	b := r.world.Rollout().Spec.Strategy.BlueGreen
+	if b == nil {
+		return
+	}
+	now := r.world.Selects(b.ActiveService)
+	if now == r.active {
+		return
+	}
+	if r.active != "" && now != "" && r.active != r.byHand {
+		r.left[r.active] = departure{r.world.Now(), time.Duration(1<<63 - 1)}
+		r.seeDelays(r.now())
+	}
+	delete(r.left, now)
+	r.active = now
+	if now != "" {
+		r.served[now] = true
+	}
+}
+
+// seeEdit allows for what people do to Services and delays.
+func (r *rules) seeEdit() {
+	s := r.now()
+	b, ok := s.spec.Strategy.(spec.BlueGreen)
+	if !s.ok {
+		return
+	}
+	if !ok {
+		r.left, r.active = map[string]departure{}, ""
+		return
+	}
+	if now := r.world.Selects(b.ActiveService); now != r.active { // by hand, which is at one's own risk
+		delete(r.left, r.active)
+		delete(r.left, now)
+		r.active, r.byHand = now, now
+	}
+	r.seeDelays(s)
+}
+
+func (r *rules) seeDelays(s resolved) {
+	b, ok := s.spec.Strategy.(spec.BlueGreen)
+	if !ok || !s.ok {
+		return
+	}
+	delay := b.ScaleDownDelay
+	if b.AbortScaleDown {
+		delay = min(delay, b.AbortScaleDownDelay)
+	}
+	for hash, d := range r.left {
+		d.delay = min(d.delay, delay)
+		r.left[hash] = d
+	}
+}
+
+// gates checks what comes before a switch of the active Service, and that selectors keep what is not the controller's.
+func (r *rules) gates(p sim.Pass, s spec.Rollout) {
+	for _, c := range p.Plan.Route {
+		if u, ok := c.(plan.UpdateService); ok {
+			r.selector(u, p.Observed.Rollout.Name)
+		}
+	}
+	b, ok := s.Strategy.(spec.BlueGreen)
+	if !ok {
+		return
+	}
+	status := after(p)
+	for _, c := range p.Plan.Route {
+		u, ok := c.(plan.UpdateService)
+		if !ok || u.From.Name != b.ActiveService || selected(u.From) == selected(u.To) {
+			continue
+		}
+		to, from := selected(u.To), p.Observed.Rollout.Status
+		have, replicas := carries(find(p.Observed, to)), int(s.Replicas)
+		switch leaving := carries(find(p.Observed, selected(u.From))); {
+		case replicas > 0 && have == 0:
+			r.history.fail("traffic", "%s is pointed at %s, which has no available pod", b.ActiveService, to)
+		case have < min(replicas, leaving):
+			r.history.fail("traffic", "%s is pointed at %s, which has %d available pods, instead of at %d", b.ActiveService, to, have, leaving)
+		}
+		if to != status.CurrentPodHash || to == from.StableRS || from.StableRS == "" || status.PromoteFull || from.PromoteFull || r.served[to] {
+			continue
+		}
+		if have < replicas {
+			r.history.fail("traffic", "%s is switched to %s, of which %d of %d pods are available", b.ActiveService, to, have, replicas)
+		}
+		if b.Gate != nil && b.Gate.Indefinite && !r.approved[to] {
+			r.history.fail("gate", "%s is switched to %s, and nobody promoted it", b.ActiveService, to)
+		}
+		if run := status.BlueGreen.PrePromotionAnalysisRunStatus; b.PrePromotion != nil && !r.approved[to] && (run == nil || run.Status != v1alpha1.AnalysisPhaseSuccessful) {
+			r.history.fail("gate", "%s is switched to %s before its analysis has passed", b.ActiveService, to)
+		}
+	}
+}
+
+// selector checks that a write of a Service touches one label of its selector, and that only to set it, or to give the Service back.
+func (r *rules) selector(u plan.UpdateService, owner string) {
+	others := func(s *corev1.Service) map[string]string {
+		m := maps.Clone(s.Spec.Selector)
+		delete(m, v1alpha1.PodTemplateHashLabel)
+		return m
+	}
+	if !maps.Equal(others(u.From), others(u.To)) {
+		r.history.fail("selector", "labels of the selector of %s are changed that are not the controller's", u.From.Name)
+	}
+	if selected(u.To) == "" && u.To.Annotations[v1alpha1.ManagedByAnnotation] == owner {
+		r.history.fail("selector", "%s loses the version that it selects", u.From.Name)
+	}
+}
+
+func selected(s *corev1.Service) string { return s.Spec.Selector[v1alpha1.PodTemplateHashLabel] }
+
+// after is the status behind a pass.
+func after(p sim.Pass) v1alpha1.RolloutStatus {
+	if p.Plan.Record != nil {
+		return p.Plan.Record.To.Status
+	}
+	return p.Observed.Rollout.Status
+}
+
+// delays checks that no pods are taken away that something sends to, or not for long enough not.
+func (r *rules) delays(p sim.Pass, s spec.Rollout) {
+	b, ok := s.Strategy.(spec.BlueGreen)
+	if !ok {
+		return
+	}
+	r.seeDelays(resolved{s, true})
+	status := after(p)
+	for _, c := range p.Plan.Shrink {
+		u, ok := c.(plan.UpdateReplicaSet)
+		if !ok || replicas(u.To) >= replicas(u.From) {
+			continue
+		}
+		hash, to := hashOf(u.To), replicas(u.To)
+		switch {
+		case to >= int(s.Replicas):
+		case r.sendsTo(b.ActiveService, hash):
+			r.history.fail("traffic", "%s is scaled down to %d while %s sends to it", u.To.Name, to, b.ActiveService)
+		case hash == status.StableRS:
+			r.history.fail("traffic", "%s is scaled down to %d, and is what everything would go back to", u.To.Name, to)
+		case r.tooEarly(hash) && r.newerKept(p.Observed, status, hash) < b.ScaleDownDelayRevisionLimit:
+			r.history.fail("delay", "%s is scaled down %s after the traffic left it, and not after %s", u.To.Name,
+				r.world.Now().Sub(r.left[hash].at), r.left[hash].delay)
+		}
+	}
+}
+
+// sendsTo reports whether a Service selects a version, alone or with all others.
+func (r *rules) sendsTo(service, hash string) bool {
+	selects := r.world.Selects(service)
+	return r.world.Service(service) != nil && (selects == hash || selects == "")
+}
+
+func (r *rules) tooEarly(hash string) bool {
+	d, ok := r.left[hash]
+	return ok && r.world.Now().Before(d.at.Add(d.delay))
+}
+
+// newerKept is how many old versions with pods are newer than the given one.
+func (r *rules) newerKept(o plan.Observed, status v1alpha1.RolloutStatus, hash string) int {
+	old := find(o, hash)
+	n := 0
+	for _, rs := range o.ReplicaSets {
+		if h := hashOf(rs); replicas(rs) > 0 && !slices.Contains([]string{hash, status.StableRS, status.CurrentPodHash}, h) &&
+			revision(rs) >= revision(old) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,114 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Trial says which history to play.
+type Trial struct {
+	Seed uint64
+	// Moves are the disturbances that happen, by their place in the seed's history; nil for all of them.
+	Moves []int
+	// Without are kinds of disorder that are left out.
+	Without []Disorder
+}
+
+// Disorder is what the world does on its own account.
+type Disorder string
+
+// The kinds of disorder.
+const (
+	Staleness Disorder = "staleness" // the controller sees old objects
+	Crashes   Disorder = "crashes"   // the controller stops between two writes
+	Delays    Disorder = "delays"    // everybody hears late of everything
+)
+
+// Fault is what is wrong with a history.
+type Fault struct {
+	Trial
+	Rule string
+	Text string
+	At   time.Duration
+}
+
+func (f *Fault) Error() string {
+	return fmt.Sprintf("seed %d: %s: at %s: %s\nreplay: go test ./internal/sim/explore -run TestReplay -v %s", f.Seed, f.Rule, f.At, f.Text, f.flags())
+}
+
+// flags are those of TestReplay that play the history again.
+func (t Trial) flags() string {
+	text := fmt.Sprintf("-seed %d", t.Seed)
+	if t.Moves != nil {
+		var moves []string
+		for _, m := range t.Moves {
+			moves = append(moves, strconv.Itoa(m))
+		}
+		text += " -moves=" + strings.Join(moves, ",")
+	}
+	if len(t.Without) > 0 {
+		var kinds []string
+		for _, d := range t.Without {
+			kinds = append(kinds, string(d))
+		}
+		text += " -without " + strings.Join(kinds, ",")
+	}
+	return text
+}
+
+// Shrink looks for the shortest history that breaks the same rule: it leaves out one thing after the other, and keeps it out where
+// the fault stays.
+func Shrink(f *Fault, s Subject) *Fault {
+	if f.Moves == nil {
+		whole := f.Trial
+		for i := range most {
+			whole.Moves = append(whole.Moves, i)
+		}
+		if same := Play(whole, s, nil); same != nil {
+			f = same
+		}
+	}
+	for again := true; again; {
+		again = false
+		for shorter := range f.shorter() {
+			if found := Play(shorter, s, nil); found != nil && found.Rule == f.Rule {
+				f, again = found, true
+				break
+			}
+		}
+	}
+	return f
+}
+
+// shorter are trials with one thing less.
+func (t Trial) shorter() func(yield func(Trial) bool) {
+	return func(yield func(Trial) bool) {
+		for i := len(t.Moves); i > 0; i -= max(1, i/2) { // large cuts first
+			cut := t
+			cut.Moves = slices.Clone(t.Moves[:len(t.Moves)-i])
+			if !yield(cut) {
+				return
+			}
+		}
+		for i := range t.Moves {
+			cut := t
+			cut.Moves = slices.Delete(slices.Clone(t.Moves), i, i+1)
+			if !yield(cut) {
+				return
+			}
+		}
+		for _, d := range []Disorder{Staleness, Crashes, Delays} {
+			if slices.Contains(t.Without, d) {
+				continue
+			}
+			cut := t
+			cut.Without = append(slices.Clone(t.Without), d)
+			if !yield(cut) {
+				return
+			}
+		}
+	}
+}
