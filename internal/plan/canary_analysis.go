@@ -39,7 +39,7 @@ func (p *pass) passesInBackground(c spec.Canary) bool {
 		return true
 	}
 	p.note(TopicWait, "the next step", missing)
-	if step := p.is.Canary.CurrentStepAnalysisRunStatus; step != nil && failed(step.Status) { // whatever becomes of the other
+	if step := p.is.Canary.CurrentStepAnalysisRunStatus; step != nil && analysis.Failed(step.Status) { // whatever becomes of the other
 		p.failure = failure(stepFailure, step)
 	}
 	return false

@@ -221,7 +221,7 @@ func (a *application) record(r *plan.Record) {
 	status := !equality.Semantic.DeepEqual(r.From.Status, r.To.Status)
 	if object && a.mayWrite(base) {
 		next := *a.rollout
-		next.Annotations, next.Spec = r.To.Annotations, r.To.Spec
+		next.Annotations, next.Spec.Replicas = r.To.Annotations, r.To.Spec.Replicas
 		base = a.put(&next)
 		a.own(&a.past.unseenRollouts)
 		a.wrote()

@@ -9,14 +9,10 @@ type Flaws struct {
 	Unguarded bool
 	// ForgetsOwnWrites: the caches need not show the controller's own last writes.
 	ForgetsOwnWrites bool
-	// TrustsCachedServices: what routes to pods that are about to go is not read live.
-	TrustsCachedServices bool
 	// ShrinksFirst: pods are taken away before others are added and traffic is moved.
 	ShrinksFirst bool
 	// RecordsFirst: the status is written before what it tells of is done.
 	RecordsFirst bool
-	// RoutesFirst: traffic is moved before pods are added.
-	RoutesFirst bool
 }
 
 // order is the plan's groups in the order in which they are carried out.
@@ -35,8 +31,6 @@ func (f Flaws) order(p plan.Plan) []func(*application) {
 		return []func(*application){shrink, grow, route, judge, record, label}
 	case f.RecordsFirst:
 		return []func(*application){record, grow, route, judge, shrink, label}
-	case f.RoutesFirst:
-		return []func(*application){route, grow, judge, shrink, record, label}
 	}
 	return []func(*application){grow, route, judge, shrink, record, label}
 }

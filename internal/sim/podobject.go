@@ -35,10 +35,6 @@ func (c *Controller) decide(o *plan.Observed) plan.Plan {
 			return next
 		}
 		for _, need := range next.Needs {
-			if _, ok := need.(plan.NeedLiveServices); ok && c.Flaws.TrustsCachedServices {
-				o.ServicesLive = true
-				continue
-			}
 			c.world.look(o, need)
 		}
 	}

@@ -55,6 +55,7 @@ func (h *history) configure(ro *v1alpha1.Rollout) {
 	s.ProgressDeadlineSeconds = new([]int32{45, 60, 600}[h.IntN(3)]) // long enough for a pod that starts slowly
 	s.ProgressDeadlineAbort = h.IntN(3) == 0
 	s.RevisionHistoryLimit = new(int32(h.IntN(4)))
+	s.Analysis = &v1alpha1.AnalysisRunStrategy{SuccessfulRunHistoryLimit: new(int32(h.IntN(3))), UnsuccessfulRunHistoryLimit: new(int32(h.IntN(3)))}
 	if h.IntN(2) == 0 {
 		s.Strategy = v1alpha1.RolloutStrategy{Canary: h.canary()}
 	} else {
@@ -94,10 +95,10 @@ func (h *history) blueGreen(history int32) *v1alpha1.BlueGreenStrategy {
 	if h.IntN(4) == 0 {
 		b.ScaleDownDelayRevisionLimit = new(int32(h.IntN(int(history) + 1)))
 	}
-	if h.IntN(4) == 0 {
+	if h.IntN(3) == 0 {
 		b.PrePromotionAnalysis = h.analysis()
 	}
-	if h.IntN(4) == 0 {
+	if h.IntN(3) == 0 {
 		b.PostPromotionAnalysis = h.analysis()
 	}
 	if h.IntN(2) == 0 {

@@ -20,11 +20,11 @@ type disturbance struct {
 }
 
 var disturbances = []disturbance{
-	{14, "new image", func(h *history) { h.setImage(h.image()) }},
-	{5, "abort", func(h *history) { h.world.Abort() }},
-	{5, "retry", func(h *history) { h.retry() }},
-	{8, "promote", func(h *history) { h.approve(); h.world.Promote() }},
-	{3, "promote full", func(h *history) { h.approve(); h.world.PromoteFull() }},
+	{40, "new image", func(h *history) { h.setImage(h.image()) }},
+	{9, "abort", func(h *history) { h.world.Abort() }},
+	{8, "retry", func(h *history) { h.retry() }},
+	{10, "promote", func(h *history) { h.approve(); h.world.Promote() }},
+	{8, "promote full", func(h *history) { h.approve(); h.world.PromoteFull() }},
 	{6, "scale", func(h *history) { h.world.Scale(int32(h.IntN(9))) }},
 	{2, "other steps", func(h *history) {
 		h.edit(func(ro *v1alpha1.Rollout) {
@@ -81,10 +81,10 @@ var disturbances = []disturbance{
 	{1, "bend a Service", func(h *history) {
 		h.world.EditService(h.service(), func(s *corev1.Service) { s.Spec.Selector["app"] = "db" })
 	}},
-	{1, "free a Service", func(h *history) {
+	{3, "free a Service", func(h *history) {
 		h.world.EditService(h.service(), func(s *corev1.Service) { delete(s.Spec.Selector, v1alpha1.PodTemplateHashLabel) })
 	}},
-	{2, "point a Service", func(h *history) {
+	{5, "point a Service", func(h *history) {
 		if sets := h.world.Observe(sim.View{}).ReplicaSets; len(sets) > 0 {
 			hash := hashOf(sets[h.IntN(len(sets))])
 			h.world.EditService(h.service(), func(s *corev1.Service) { s.Spec.Selector[v1alpha1.PodTemplateHashLabel] = hash })

@@ -94,11 +94,10 @@ var mutants = map[string]Engine{
 
 // shells are loops with a flaw around the good engine.
 var shells = map[string]sim.Flaws{
-	"writes without the resourceVersion":    {Unguarded: true},
-	"does not wait for its own writes":      {ForgetsOwnWrites: true},
-	"trusts cached Services before pods go": {TrustsCachedServices: true},
-	"shrinks before it grows and routes":    {ShrinksFirst: true},
-	"records before it acts":                {RecordsFirst: true},
+	"writes without the resourceVersion": {Unguarded: true},
+	"does not wait for its own writes":   {ForgetsOwnWrites: true},
+	"shrinks before it grows and routes": {ShrinksFirst: true},
+	"records before it acts":             {RecordsFirst: true},
 }
 
 // broken are all subjects that are to be found out.

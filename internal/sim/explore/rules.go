@@ -27,8 +27,9 @@ type rules struct {
 	traffic
 
 	// told are the events since something happened from outside.
-	told   map[string]bool
-	passes int
+	told      map[string]bool
+	passes    int
+	lastWrite time.Time
 	// tightened: the pass follows a larger minReadySeconds.
 	tightened bool
 	// seen is the Rollout that the pass decided on, written the one before its last write.
@@ -66,6 +67,7 @@ func (r *rules) watch() {
 
 // wrote is called after each write of the controller: nothing else happens between two of one pass, and still each must do no harm.
 func (r *rules) wrote() {
+	r.lastWrite = r.world.Now()
 	if r.tightened {
 		r.lost()
 	}
@@ -83,6 +85,7 @@ func (r *rules) plan(p sim.Pass) {
 	if at := p.Observed.Rollout.Spec.RestartAt; at.Equal(after(p).RestartedAt) { // or it looks at the pods themselves
 		unseen += p.UnseenEvictions
 	}
+	r.served[p.Observed.Rollout.Status.StableRS] = true // if anything did
 	r.missing = max(r.missing, unseen, r.floor-seenToServe(s, p.Observed))
 	r.tightened, r.seen, r.written = tightens(p.Plan), p.Observed.Rollout, r.world.Rollout()
 	if !ok {
