@@ -92,11 +92,11 @@ func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (re
 	case err != nil:
 		return reconcile.Result{}, err
 	case full:
-		return reconcile.Result{RequeueAfter: whenFull}, nil
+		return reconcile.Result{RequeueAfter: whenFull, Priority: new(inTime)}, nil
 	case next.Wake.IsZero():
 		return reconcile.Result{}, nil
 	}
-	return reconcile.Result{RequeueAfter: max(next.Wake.Sub(r.clock.Now()), time.Millisecond)}, nil
+	return reconcile.Result{RequeueAfter: max(next.Wake.Sub(r.clock.Now()), time.Millisecond), Priority: new(inTime)}, nil
 }
 
 // behind reports whether the cache does not show the last write to the run. One to an earlier object of that name is forgotten.

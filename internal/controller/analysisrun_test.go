@@ -255,28 +255,9 @@ const judgedCanary = `{maxSurge: 1, maxUnavailable: 0, analysis: {templates: [{t
 func TestACanaryJudgedByItsServers(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
-	g := newGauge(t, `{"errors": 0.01}`)
-	metric := func(more string) string {
-		return `{name: errors, successCondition: result < 0.05, ` + more + ` provider: {web: {url: "` + g.URL + `", jsonPath: "{$.errors}"}}}`
-	}
-	for name, spec := range map[string]string{
-		"errors": `{args: [{name: hash}], metrics: [` + metric("interval: 1s,") + `]}`,
-		"once":   `{metrics: [` + metric("interval: 1s, count: 2,") + `]}`,
-	} {
-		createTemplateOf(t, ns, name, spec)
-	}
-	ns.StartController()
-	ns.CreateRollout(canary(4, judgedCanary))
-	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
-	ns.SetImage("web", "nginx:2")
-	ns.WaitForRollout("web", "to pass the analysis and pause", playtest.AtStep(3))
-	g.value.Store(`{"errors": 0.4}`)
-	aborted := ns.WaitForRollout("web", "to be aborted", playtest.Degraded)
-	for _, part := range []string{`Metric "errors" assessed Failed due to failed (1) > failureLimit (0)`, "value 0.4 of GET " + g.URL, "successCondition `result < 0.05`"} {
-		if !strings.Contains(aborted.Status.Message, part) {
-			t.Errorf("message %q, want %q in it", aborted.Status.Message, part)
-		}
-	}
+	g := newGauge(t, "")
+	web := fmt.Sprintf(`{web: {url: %q, jsonPath: "{$.errors}"}}`, g.URL)
+	judgeCanary(t, ns, g, `{"errors": %g}`, "result < 0.05", web, "value 0.4 of GET "+g.URL)
 	g.value.Store(`{"errors": 0}`)
 	ns.PatchStatus("web", `{"status":{"abort":false}}`)
 	ns.WaitForRollout("web", "to pass again", playtest.AtStep(3))
@@ -285,43 +266,44 @@ func TestACanaryJudgedByItsServers(t *testing.T) {
 		return playtest.Healthy(ro) && ro.Status.StableRS == ro.Status.CurrentPodHash && ro.Annotations[v1alpha1.RevisionAnnotation] == "2"
 	})
 	for _, run := range ns.AnalysisRuns() {
-		if run.Status.CompletedAt == nil {
-			t.Errorf("%s goes on behind the update: %s", run.Name, run.Status.Phase)
-		}
+		ns.WaitForAnalysisRun(run.Name, "to end with the update", hasEnded)
 	}
 }
 
-// TestACanaryJudgedByPrometheus asks a real server about a canary, in the background and as a step.
 func TestACanaryJudgedByPrometheus(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
 	g := newGauge(t, "error_rate 0.01\n")
 	address := prometheustest.Start(t, strings.TrimPrefix(g.URL, "http://"))
 	prometheustest.WaitFor(t, address, "error_rate")
+	provider := fmt.Sprintf(`{prometheus: {address: %q, query: "max(error_rate)"}}`, address)
+	judgeCanary(t, ns, g, "error_rate %g\n", "result[0] < 0.05", provider, "value [0.4] of query `max(error_rate)`")
+	for _, run := range ns.AnalysisRuns() {
+		if got := run.Status.MetricResults[0].Metadata["ResolvedPrometheusQuery"]; got != "max(error_rate)" {
+			t.Errorf("%s tells of the query %q", run.Name, got)
+		}
+	}
+}
+
+// judgeCanary has a canary pass its analysis, in the background and as a step, and then be aborted by what the gauge shows.
+func judgeCanary(t *testing.T, ns *playtest.Namespace, g *gauge, shows, condition, provider, value string) {
+	t.Helper()
+	g.value.Store(fmt.Sprintf(shows, 0.01))
 	metric := func(more string) string {
-		return `{name: errors, successCondition: "result[0] < 0.05", ` + more + ` provider: {prometheus: {address: "` + address + `", query: "max(error_rate)"}}}`
+		return fmt.Sprintf(`{name: errors, successCondition: %q, %s, provider: %s}`, condition, more, provider)
 	}
-	for name, spec := range map[string]string{
-		"errors": `{args: [{name: hash}], metrics: [` + metric("interval: 1s,") + `]}`,
-		"once":   `{metrics: [` + metric("interval: 1s, count: 2,") + `]}`,
-	} {
-		createTemplateOf(t, ns, name, spec)
-	}
+	createTemplateOf(t, ns, "errors", `{args: [{name: hash}], metrics: [`+metric("interval: 1s")+`]}`)
+	createTemplateOf(t, ns, "once", `{metrics: [`+metric("interval: 1s, count: 2")+`]}`)
 	ns.StartController()
 	ns.CreateRollout(canary(4, judgedCanary))
 	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
 	ns.SetImage("web", "nginx:2")
 	ns.WaitForRollout("web", "to pass the analysis and pause", playtest.AtStep(3))
-	g.value.Store("error_rate 0.4\n")
+	g.value.Store(fmt.Sprintf(shows, 0.4))
 	aborted := ns.WaitForRollout("web", "to be aborted", playtest.Degraded)
-	for _, part := range []string{`Metric "errors" assessed Failed`, "value [0.4] of query `max(error_rate)`", "successCondition `result[0] < 0.05`"} {
+	for _, part := range []string{`Metric "errors" assessed Failed due to failed (1) > failureLimit (0)`, value, "successCondition `" + condition + "`"} {
 		if !strings.Contains(aborted.Status.Message, part) {
 			t.Errorf("message %q, want %q in it", aborted.Status.Message, part)
-		}
-	}
-	for _, run := range ns.AnalysisRuns() {
-		if got := run.Status.MetricResults[0].Metadata["ResolvedPrometheusQuery"]; got != "max(error_rate)" {
-			t.Errorf("%s tells of the query %q", run.Name, got)
 		}
 	}
 }

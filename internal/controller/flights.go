@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/internal/analysis/measure"
@@ -55,11 +56,24 @@ func newFlights(ctx context.Context, clk clock.PassiveClock, providers registry.
 	}
 }
 
+// later is the priority of results, and inTime that of measurements that are due: where writes are slow, results wait for them, and
+// measurements do not wait for results.
+const (
+	later  = -1
+	inTime = 0
+)
+
 // announce has a queue told of AnalysisRuns whose measurements land.
 func (f *flights) announce(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	ordered, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request])
+	if !ok {
+		return fmt.Errorf("the queue of AnalysisRuns is a %T, which knows no priorities", queue)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.landed = func(key types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: key}) }
+	f.landed = func(key types.NamespacedName) {
+		ordered.AddWithOpts(priorityqueue.AddOpts{Priority: new(later)}, reconcile.Request{NamespacedName: key})
+	}
 	return nil
 }
 

@@ -21,9 +21,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/client-go/util/workqueue"
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -67,11 +67,15 @@ func (s *store) Patch(_ context.Context, obj client.Object, patch client.Patch, 
 
 // landings are the AnalysisRuns whose measurements came back.
 type landings struct {
-	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	priorityqueue.PriorityQueue[reconcile.Request]
 	keys chan types.NamespacedName
 }
 
-func (l *landings) Add(r reconcile.Request) { l.keys <- r.NamespacedName }
+func (l *landings) AddWithOpts(_ priorityqueue.AddOpts, requests ...reconcile.Request) {
+	for _, r := range requests {
+		l.keys <- r.NamespacedName
+	}
+}
 
 // load is a controller under a virtual clock, with all its AnalysisRuns.
 type load struct {

@@ -19,16 +19,17 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis/measure"
+	"github.com/sluice-delivery/sluice/internal/sim/story"
 )
 
 // TestTranscripts plays the stories in testdata. Run with -rewrite to write down what happens now, and read the difference.
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		s := &story{}
+		s := &world{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			s.out.Reset()
 			lines := strings.Split(d.Input, "\n")
-			if words := directive(d); words != "" {
+			if words := story.Directive(d); words != "" {
 				lines = append([]string{words}, lines...)
 			}
 			for _, line := range lines {
@@ -41,23 +42,10 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// directive is the first line of a paragraph: a verb and plain words.
-func directive(d *datadriven.TestData) string {
-	words := []string{d.Cmd}
-	for _, arg := range d.CmdArgs {
-		word := arg.Key
-		if len(arg.Vals) > 0 {
-			word += "=" + strings.Join(arg.Vals, ",")
-		}
-		words = append(words, word)
-	}
-	return strings.Join(words, " ")
-}
-
 var zero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// story is an AnalysisRun, and a world in which measurements come out as the script says.
-type story struct {
+// world is an AnalysisRun, and a world in which measurements come out as the script says.
+type world struct {
 	out     strings.Builder
 	now     time.Time
 	run     *v1alpha1.AnalysisRun
@@ -83,7 +71,7 @@ type landed struct {
 	script string
 }
 
-func (s *story) say(format string, args ...any) {
+func (s *world) say(format string, args ...any) {
 	at := strings.Replace(s.now.Sub(zero).String(), "m0s", "m", 1)
 	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 	verb, rest, _ := strings.Cut(text, " ")
@@ -110,7 +98,7 @@ func fields(line string) []string {
 	return words
 }
 
-func (s *story) line(line string) error {
+func (s *world) line(line string) error {
 	words := fields(line)
 	if len(words) == 0 {
 		return nil
@@ -119,7 +107,7 @@ func (s *story) line(line string) error {
 	switch words[0] {
 	case "run":
 		out, crashAt := s.out, s.crashAt
-		*s = story{
+		*s = world{
 			crashAt: crashAt, out: out, now: zero, run: &v1alpha1.AnalysisRun{}, values: map[string][]string{}, takes: map[string]time.Duration{},
 			looked: measure.Arguments{Values: map[string]string{}},
 		}
@@ -157,7 +145,7 @@ func (s *story) line(line string) error {
 	return nil
 }
 
-func (s *story) argument(kind string, args []string) error {
+func (s *world) argument(kind string, args []string) error {
 	for _, arg := range args {
 		name, value, given := strings.Cut(arg, "=")
 		a := v1alpha1.Argument{Name: name}
@@ -176,7 +164,7 @@ func (s *story) argument(kind string, args []string) error {
 	return nil
 }
 
-func (s *story) ttl(args []string) error {
+func (s *world) ttl(args []string) error {
 	s.run.Spec.TTLStrategy = &v1alpha1.TTLStrategy{}
 	for _, arg := range args {
 		key, value, _ := strings.Cut(arg, "=")
@@ -196,7 +184,7 @@ func (s *story) ttl(args []string) error {
 	return nil
 }
 
-func (s *story) metric(name string, args []string) error {
+func (s *world) metric(name string, args []string) error {
 	m := v1alpha1.Metric{Name: name, Provider: v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{URL: "http://test/" + name}}}
 	for _, arg := range args {
 		key, value, _ := strings.Cut(arg, "=")
@@ -244,7 +232,7 @@ func (s *story) metric(name string, args []string) error {
 }
 
 // advance lets time pass until t, with a pass whenever something is due or a measurement lands.
-func (s *story) advance(t time.Time) {
+func (s *world) advance(t time.Time) {
 	if s.run.Status.Phase == "" {
 		s.pass()
 	}
@@ -274,7 +262,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // land moves measurements that are done to the results.
-func (s *story) land() (any bool) {
+func (s *world) land() (any bool) {
 	s.flights = slices.DeleteFunc(s.flights, func(f flight) bool {
 		if f.lands.After(s.now) {
 			return false
@@ -288,7 +276,7 @@ func (s *story) land() (any bool) {
 }
 
 // pass asks the engine, and does what it says.
-func (s *story) pass() {
+func (s *world) pass() {
 	for again := true; again; {
 		if s.passes++; s.passes > 10_000 {
 			panic("it never comes to rest")
@@ -309,7 +297,7 @@ func (s *story) pass() {
 }
 
 // crash loses what is under way, and what came back and was not recorded. Measured again it is the same.
-func (s *story) crash() {
+func (s *world) crash() {
 	for _, f := range s.flights {
 		s.results = append(s.results, f.landed)
 	}
@@ -321,7 +309,7 @@ func (s *story) crash() {
 	s.flights, s.results = nil, nil
 }
 
-func (s *story) decide(seen measure.Observed) measure.Plan {
+func (s *world) decide(seen measure.Observed) measure.Plan {
 	before := seen.Run.DeepCopy()
 	plan := measure.Next(seen)
 	if plan.NeedsArguments {
@@ -335,7 +323,7 @@ func (s *story) decide(seen measure.Observed) measure.Plan {
 }
 
 // apply carries a plan out. It reports whether to look again at once: what was measured in no time has landed.
-func (s *story) apply(p measure.Plan) bool {
+func (s *world) apply(p measure.Plan) bool {
 	for _, name := range p.Cancel {
 		s.say("cancel  %s", name)
 		for i := range s.flights {
@@ -374,7 +362,7 @@ func (s *story) apply(p measure.Plan) bool {
 }
 
 // tell says what is new in the status.
-func (s *story) tell(was, is v1alpha1.AnalysisRunStatus) {
+func (s *world) tell(was, is v1alpha1.AnalysisRunStatus) {
 	for _, r := range is.MetricResults {
 		var before v1alpha1.MetricResult
 		for _, b := range was.MetricResults {
@@ -396,7 +384,7 @@ func (s *story) tell(was, is v1alpha1.AnalysisRunStatus) {
 }
 
 // begin begins a measurement, or goes on with one.
-func (s *story) begin(t measure.Task) {
+func (s *world) begin(t measure.Task) {
 	f := flight{landed: landed{Result: measure.Result{Task: t, StartedAt: s.now}}, lands: s.now.Add(s.takes[t.Metric.Name])}
 	verb := "measure"
 	if t.Begun != nil {
@@ -438,7 +426,7 @@ func (s *story) begin(t measure.Task) {
 }
 
 // status shows the whole status.
-func (s *story) status() {
+func (s *world) status() {
 	st := s.run.Status
 	fmt.Fprintf(&s.out, "%s %s\n", st.Phase, st.Message)
 	fmt.Fprintf(&s.out, "  %s\n", summaryText("counts", &st.RunSummary))
@@ -471,7 +459,7 @@ func summaryText(kind string, sum *v1alpha1.RunSummary) string {
 // same end, with every measurement counted once.
 func TestCrashes(t *testing.T) {
 	play := func(input string, crashAt int) (end string, passes int) {
-		s := &story{crashAt: crashAt}
+		s := &world{crashAt: crashAt}
 		for line := range strings.Lines(input) {
 			if err := s.line(strings.TrimSpace(line)); err != nil {
 				t.Fatal(err)
@@ -482,7 +470,7 @@ func TestCrashes(t *testing.T) {
 		return regexp.MustCompile(`\(\S+-\S+\)`).ReplaceAllString(s.out.String(), ""), s.passes
 	}
 	datadriven.RunTest(t, "testdata/limits.txt", func(t *testing.T, d *datadriven.TestData) string {
-		input := directive(d) + "\n" + d.Input
+		input := story.Directive(d) + "\n" + d.Input
 		want, passes := play(input, 0)
 		for at := 1; at <= passes; at++ {
 			if got, _ := play(input, at); got != want {

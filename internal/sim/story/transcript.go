@@ -17,7 +17,7 @@ func Transcripts(t *testing.T) {
 		script := sim.NewScript()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var out strings.Builder
-			for _, line := range append([]string{directive(d)}, strings.Split(d.Input, "\n")...) {
+			for _, line := range append([]string{Directive(d)}, strings.Split(d.Input, "\n")...) {
 				text, err := script.Run(line)
 				if err != nil {
 					d.Fatalf(t, "%v", err)
@@ -32,8 +32,8 @@ func Transcripts(t *testing.T) {
 	})
 }
 
-// directive is the first line of a paragraph, put together again.
-func directive(d *datadriven.TestData) string {
+// Directive is the first line of a paragraph, put together again.
+func Directive(d *datadriven.TestData) string {
 	words := []string{d.Cmd}
 	for _, arg := range d.CmdArgs {
 		word := arg.Key
