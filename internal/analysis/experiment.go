@@ -21,7 +21,7 @@ func CheckExperiment(ex spec.Experiment, known Templates) []spec.Problem {
 	if len(problems) > 0 {
 		return problems // the rest would only tell of what is missing
 	}
-	m := merger{analysis: spec.Analysis{Field: "spec"}}
+	m := merger{analysis: spec.Analysis{Field: ex.Field}}
 	m.checkPatterns(all)
 	return m.problems
 }

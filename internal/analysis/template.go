@@ -35,6 +35,11 @@ func References(ro *v1alpha1.Rollout) []v1alpha1.AnalysisTemplateRef {
 		}
 		for i := range c.Steps {
 			add(c.Steps[i].Analysis)
+			if e := c.Steps[i].Experiment; e != nil {
+				for _, a := range e.Analyses {
+					add(&v1alpha1.RolloutAnalysis{Templates: []v1alpha1.AnalysisTemplateRef{{TemplateName: a.TemplateName, ClusterScope: a.ClusterScope}}})
+				}
+			}
 		}
 	}
 	return refs

@@ -162,14 +162,18 @@ func (w *templateWalk) from(ctx context.Context, namespace string, ref v1alpha1.
 	return nil
 }
 
-// carryOutRuns carries a plan out, and asks the engine again about each AnalysisRun that the API server does not take.
+// carryOutRuns carries a plan out, and asks the engine again about each AnalysisRun or Experiment that the API server does not take.
 func (r *Rollouts) carryOutRuns(ctx context.Context, log *slog.Logger, seen plan.Observed) (plan.Plan, error) {
 	for {
 		next, err := r.carryOut(ctx, log, seen)
-		refused, ok := asRefusal(err, experiment.AnalysisRun)
-		if !ok {
+		refused, ok := asRefusal(err, experiment.AnalysisRun, experimentKind)
+		switch {
+		case !ok:
 			return next, err
+		case refused.kind == experimentKind:
+			seen.ExperimentFailures = append(seen.ExperimentFailures, refused.CreateFailure)
+		default:
+			seen.RunFailures = append(seen.RunFailures, refused.CreateFailure)
 		}
-		seen.RunFailures = append(seen.RunFailures, refused.CreateFailure)
 	}
 }

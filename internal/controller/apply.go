@@ -43,7 +43,8 @@ func (r *Rollouts) apply(ctx context.Context, seen plan.Observed, p plan.Plan) e
 func (r *Rollouts) change(ctx context.Context, rollout *v1alpha1.Rollout, change plan.Change) error {
 	switch c := change.(type) {
 	case plan.CreateReplicaSet, plan.UpdateReplicaSet, plan.DeleteReplicaSet, plan.CreateService, plan.DeleteService,
-		plan.CreateAnalysisRun, plan.TerminateAnalysisRun, plan.DeleteAnalysisRun:
+		plan.CreateAnalysisRun, plan.TerminateAnalysisRun, plan.DeleteAnalysisRun,
+		plan.CreateExperiment, plan.TerminateExperiment, plan.DeleteExperiment:
 		return r.changeOwned(ctx, rollout, change)
 	case plan.UpdateService:
 		return r.patch(ctx, rollout, c.From, c.To.DeepCopy(), "Service")

@@ -46,6 +46,16 @@ func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.
 	if err := r.observeAnalyses(ctx, &seen, versions); err != nil {
 		return plan.Observed{}, err
 	}
+	var experiments v1alpha1.ExperimentList
+	err = r.client.List(ctx, &experiments, client.InNamespace(key.Namespace),
+		client.MatchingFields{ownerIndex: string(rollout.UID)}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return plan.Observed{}, fmt.Errorf("list the Experiments of %s: %w", key, err)
+	}
+	for i := range experiments.Items {
+		seen.Experiments = append(seen.Experiments, &experiments.Items[i])
+		versions[experiments.Items[i].UID] = experiments.Items[i].ResourceVersion
+	}
 	if err := r.observeServices(ctx, &seen, versions); err != nil {
 		return plan.Observed{}, err
 	}

@@ -88,6 +88,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 		For(&v1alpha1.Rollout{}).
 		Owns(&appsv1.ReplicaSet{}).
 		Owns(&v1alpha1.AnalysisRun{}, builder.WithPredicates(phaseChanged)).
+		Owns(&v1alpha1.Experiment{}).
 		Watches(&v1alpha1.AnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsUsing)).
 		Watches(&v1alpha1.ClusterAnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsUsing)).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsOf)).
@@ -137,6 +138,7 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 		{&v1alpha1.Rollout{}, workloadIndex, indexWorkload},
 		{&corev1.Service{}, managerIndex, indexManager},
 		{&v1alpha1.AnalysisRun{}, ownerIndex, indexOwner},
+		{&v1alpha1.Experiment{}, ownerIndex, indexOwner},
 		{&corev1.Service{}, ownerIndex, indexOwner},
 		{&v1alpha1.Experiment{}, serviceIndex, indexNamedServices},
 		{&v1alpha1.Rollout{}, templateIndex, indexTemplates},

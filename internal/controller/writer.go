@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -49,6 +50,8 @@ func (w *writer) wrote(owner, obj client.Object) {
 	w.sent.wrote(client.ObjectKeyFromObject(owner), obj, w.clock.Now())
 }
 
+const experimentKind experiment.Kind = v1alpha1.KindExperiment
+
 // changeOwned carries out a change of an object that belongs to its owner.
 func (w *writer) changeOwned(ctx context.Context, owner client.Object, change plan.Change) error {
 	switch c := change.(type) {
@@ -68,6 +71,12 @@ func (w *writer) changeOwned(ctx context.Context, owner client.Object, change pl
 		return w.patch(ctx, owner, c.From, c.To.DeepCopy(), "AnalysisRun")
 	case plan.DeleteAnalysisRun:
 		return w.remove(ctx, owner, c.Run, experiment.AnalysisRun)
+	case plan.CreateExperiment:
+		return w.create(ctx, owner, c.Experiment, experimentKind)
+	case plan.TerminateExperiment:
+		return w.patch(ctx, owner, c.From, c.To.DeepCopy(), "Experiment")
+	case plan.DeleteExperiment:
+		return w.remove(ctx, owner, c.Experiment, experimentKind)
 	default:
 		panic(fmt.Sprintf("change of unknown kind %T", change))
 	}

@@ -134,6 +134,11 @@ func (p *pass) checkAnalyses() {
 	for _, a := range p.spec.Analyses() {
 		p.complain(analysis.Check(a, p.Templates, p.Rollout))
 	}
+	for _, step := range p.steps() {
+		if e, ok := step.(spec.RunExperiment); ok {
+			p.complain(analysis.CheckExperiment(e.Resolved, p.Templates))
+		}
+	}
 }
 
 // complain adds problems that have not been told of in this pass.
@@ -155,7 +160,7 @@ func (p *pass) judging() bool {
 			return true
 		}
 	}
-	return false
+	return p.experimenting()
 }
 
 // dropInconclusivePause ends the pause for an analysis that could not tell where no such analysis is waited for any more.

@@ -20,6 +20,7 @@ func (p *pass) mayAdvance(c spec.Canary) bool {
 		return true // which is not for an analysis to say
 	}
 	p.dropCanaryAnalyses(c)
+	p.dropExperiment(c)
 	return p.passesInBackground(c)
 }
 
@@ -71,8 +72,12 @@ func (p *pass) stepRecorded() bool {
 
 // leaveStep forgets the verdict of a step that is done: the next one has its own.
 func (p *pass) leaveStep(step spec.Step) {
-	if _, ok := step.(spec.RunAnalysis); ok {
+	switch step.(type) {
+	case spec.RunAnalysis:
 		p.is.Canary.CurrentStepAnalysisRunStatus = nil
+	case spec.RunExperiment:
+		p.is.Canary.CurrentExperiment = ""
+	default:
 	}
 }
 

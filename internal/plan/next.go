@@ -42,8 +42,10 @@ func Next(o Observed) Plan {
 	p.takeOver()
 	p.checkAnalyses()
 	p.endRuns()
+	p.endExperiments()
 	p.forget()
 	p.forgetRuns()
+	p.forgetExperiments()
 	p.conclude()
 	return p.plan
 }

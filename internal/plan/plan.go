@@ -34,6 +34,10 @@ type Observed struct {
 	// Templates are the AnalysisTemplates and ClusterAnalysisTemplates that the spec refers to, and those that they refer to in
 	// turn, as far as they exist.
 	Templates analysis.Templates
+	// Experiments that the Rollout controls, in any order.
+	Experiments []*v1alpha1.Experiment
+	// ExperimentFailures are why Experiments that earlier plans of this same pass wanted could not be created.
+	ExperimentFailures []CreateFailure
 	// RunFailures are why AnalysisRuns that earlier plans of this same pass wanted could not be created.
 	RunFailures []CreateFailure
 	// CreateFailure is why the ReplicaSet that an earlier plan of this same pass wanted could not be created, if so.

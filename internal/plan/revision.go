@@ -38,7 +38,7 @@ func (p *pass) begin(hash string) {
 	s.Abort, s.AbortedAt, s.PromoteFull = false, nil, false
 	s.RestartedAt = p.Rollout.Spec.RestartAt.DeepCopy()
 	p.forgetVerdicts()
-	s.Canary.CurrentExperiment, s.Canary.StepPluginStatuses = "", nil
+	s.Canary.StepPluginStatuses = nil
 	// Within the delay the version has all its pods still: going back to it needs no gate (A11, fast rollback).
 	p.fast = p.new != nil && !p.promoted() && p.new.delaying(p.Now) && p.new.Annotations[v1alpha1.OvertakenAnnotation] == ""
 	s.BlueGreen.ScaleUpPreviewCheckPoint = p.fast

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
 )
@@ -53,6 +55,7 @@ func (p *pass) forgetVerdicts() {
 	for _, r := range p.runRecords() {
 		*r.status = nil
 	}
+	p.is.Canary.CurrentExperiment = ""
 }
 
 // seeRuns records how the AnalysisRuns are doing that the status remembers. Of one that is gone it keeps what was last known.
@@ -155,17 +158,21 @@ func (p *pass) forgetRuns() {
 			bad = append(bad, run)
 		}
 	}
-	p.keepNewest(good, p.spec.RunHistory.Successful, "successful")
-	p.keepNewest(bad, p.spec.RunHistory.Unsuccessful, "unsuccessful")
+	limits := p.spec.RunHistory
+	for _, run := range beyond(good, limits.Successful) {
+		p.forgetRun(run, fmt.Sprintf("%d old successful analyses are kept", limits.Successful))
+	}
+	for _, run := range beyond(bad, limits.Unsuccessful) {
+		p.forgetRun(run, fmt.Sprintf("%d old unsuccessful analyses are kept", limits.Unsuccessful))
+	}
 }
 
-func (p *pass) keepNewest(runs []*v1alpha1.AnalysisRun, limit int, kind string) {
-	slices.SortFunc(runs, func(a, b *v1alpha1.AnalysisRun) int {
-		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(b.Name, a.Name))
+// beyond are the objects that are too many, when so many of the newest are kept.
+func beyond[T metav1.Object](objects []T, limit int) []T {
+	slices.SortFunc(objects, func(a, b T) int {
+		return cmp.Or(b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), cmp.Compare(b.GetName(), a.GetName()))
 	})
-	for _, run := range runs[min(limit, len(runs)):] {
-		p.forgetRun(run, fmt.Sprintf("%d old %s analyses are kept", limit, kind))
-	}
+	return objects[min(limit, len(objects)):]
 }
 
 func (p *pass) forgetRun(run *v1alpha1.AnalysisRun, reason string) {
@@ -180,5 +187,6 @@ func (p *pass) verdictsMoved() bool {
 	}
 	return moved(p.was.BlueGreen.PrePromotionAnalysisRunStatus, p.is.BlueGreen.PrePromotionAnalysisRunStatus) ||
 		moved(p.was.BlueGreen.PostPromotionAnalysisRunStatus, p.is.BlueGreen.PostPromotionAnalysisRunStatus) ||
-		moved(p.was.Canary.CurrentStepAnalysisRunStatus, p.is.Canary.CurrentStepAnalysisRunStatus)
+		moved(p.was.Canary.CurrentStepAnalysisRunStatus, p.is.Canary.CurrentStepAnalysisRunStatus) ||
+		p.was.Canary.CurrentExperiment != p.is.Canary.CurrentExperiment
 }

@@ -64,6 +64,8 @@ func (p *pass) complete(c spec.Canary, step spec.Step) (bool, string) {
 		return p.reached(c)
 	case spec.RunAnalysis:
 		return p.passedStep(s)
+	case spec.RunExperiment:
+		return p.passedExperiment(s)
 	case spec.Pause:
 		return p.hold(v1alpha1.PauseReasonCanaryPauseStep, s)
 	}

@@ -21,6 +21,8 @@ func TestStaleAnywhere(t *testing.T) {
 		"the Services before three changes":       {Services: 3},
 		"the AnalysisRuns before the last change": {AnalysisRuns: 1},
 		"the AnalysisRuns before three changes":   {AnalysisRuns: 3},
+		"the Experiments before the last change":  {Experiments: 1},
+		"the Experiments before three changes":    {Experiments: 3},
 		"everything as it was a few changes back": {Rollout: 2, ReplicaSets: 4, Services: 3},
 	})
 }

@@ -40,6 +40,7 @@ func (w *World) observe(v View) (o plan.Observed, unseen reports) {
 	o.Services = w.observeServices(v.Services)
 	w.observeWorkload(&o)
 	w.observeAnalyses(&o, v.AnalysisRuns)
+	o.Experiments = w.seeExperiments(v.Experiments)
 	return o, unseen
 }
 
@@ -58,6 +59,8 @@ type Outcome struct {
 	CreateFailure *plan.CreateFailure
 	// RunFailure is why an AnalysisRun could not be created. The plan must be made anew with it.
 	RunFailure *plan.CreateFailure
+	// ExperimentFailure is why an Experiment could not be created. The plan must be made anew with it.
+	ExperimentFailure *plan.CreateFailure
 	// ServiceFailure is why a Service could not be created. The plan must be made anew with it.
 	ServiceFailure *plan.CreateFailure
 	// Idle tells of a write that would have changed nothing, which a plan must not ask for.
@@ -66,7 +69,7 @@ type Outcome struct {
 
 // Whole reports whether all of the plan was done.
 func (o Outcome) Whole() bool {
-	return !o.Conflict && !o.Crashed && o.CreateFailure == nil && o.RunFailure == nil && o.ServiceFailure == nil
+	return !o.Conflict && !o.Crashed && o.CreateFailure == nil && o.RunFailure == nil && o.ServiceFailure == nil && o.ExperimentFailure == nil
 }
 
 // Apply carries out a plan in its order, each write guarded by the version that it was decided on. After stopAfter writes the
@@ -131,6 +134,8 @@ func (a *application) changes(changes []plan.Change) {
 			a.update(c.From, c.To)
 		case plan.DeleteReplicaSet:
 			a.delete(c.ReplicaSet)
+		case plan.CreateExperiment, plan.TerminateExperiment, plan.DeleteExperiment:
+			a.experiment(c)
 		case plan.CreateService:
 			a.createService(c.Service)
 		case plan.DeleteService:

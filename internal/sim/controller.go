@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sluice-delivery/sluice/internal/plan"
@@ -90,6 +91,12 @@ func (c *Controller) pass() {
 		observed.RunFailures = append(observed.RunFailures, *pass.RunFailure)
 		c.carryOut(&pass, &observed, crashAfter)
 	}
+	for pass.ExperimentFailure != nil {
+		observed.ExperimentFailures = append(observed.ExperimentFailures, *pass.ExperimentFailure)
+		pass.Plan = c.decide(&observed)
+		pass.Observed = observed
+		pass.Outcome = w.Apply(pass.Plan, crashAfter)
+	}
 	c.wake = pass.Plan.Wake
 	if !pass.Whole() {
 		pass.Plan.Events = nil
@@ -123,7 +130,7 @@ func (c *Controller) view() View {
 // isNewest reports whether a view shows the world as it is.
 func (w *World) isNewest(o plan.Observed) bool {
 	sets := ofRollout(w, w.sets)
-	if o.Rollout != w.rollout || len(o.ReplicaSets) != len(sets) || !w.sawAllRuns(o) || !w.sawAllServices(o) {
+	if o.Rollout != w.rollout || len(o.ReplicaSets) != len(sets) || !w.sawAllRuns(o) || !w.sawAllServices(o) || !slices.Equal(o.Experiments, w.experiments.all) {
 		return false
 	}
 	for i, s := range sets {

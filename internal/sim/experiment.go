@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -22,6 +24,8 @@ type experiments struct {
 	// past are the versions of all, the newest last, and unseen how many there are since the controllers' own last write.
 	past   [][]*v1alpha1.Experiment
 	unseen int
+	// taken is the name of an Experiment that belongs to somebody else, refused is why the API server takes no new ones.
+	taken, refused string
 
 	controller *ExperimentController
 }
@@ -127,11 +131,24 @@ func (w *World) Empty() bool { return w.rollout == nil && len(w.experiments.all)
 
 // CreateExperiment adds an Experiment to the world.
 func (w *World) CreateExperiment(ex *v1alpha1.Experiment) {
-	ex = ex.DeepCopy()
+	ex = throughWire(ex)
 	w.uid++
 	ex.UID = types.UID(name("uid", w.uid))
 	ex.CreationTimestamp = w.time()
 	w.putExperiment(ex)
+}
+
+// throughWire is an Experiment as an API server hands it back.
+func throughWire(ex *v1alpha1.Experiment) *v1alpha1.Experiment {
+	text, err := json.Marshal(ex)
+	if err != nil {
+		panic(err)
+	}
+	out := &v1alpha1.Experiment{}
+	if err := json.Unmarshal(text, out); err != nil {
+		panic(err)
+	}
+	return out
 }
 
 // EditExperiment changes an Experiment, its status included: there is no subresource.
@@ -249,6 +266,59 @@ func ofRollout[T metav1.Object](w *World, objects []T) []T {
 func ofExperiment(obj metav1.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(obj)
 	return owner != nil && owner.Kind == v1alpha1.KindExperiment
+}
+
+// experiment carries out a change of an Experiment.
+func (a *application) experiment(c plan.Change) {
+	if !a.may() {
+		return
+	}
+	switch c := c.(type) {
+	case plan.CreateExperiment:
+		a.makeExperiment(c.Experiment)
+	case plan.TerminateExperiment:
+		if a.isCurrent(c.From) {
+			next := *c.From
+			next.Spec = *c.To.Spec.DeepCopy()
+			a.putExperiment(&next)
+			a.experiments.unseen = 0
+		}
+	case plan.DeleteExperiment:
+		if a.isCurrent(c.Experiment) {
+			a.DeleteExperiment(c.Experiment.Name)
+			a.experiments.unseen = 0
+		}
+	default:
+		panic(fmt.Sprintf("change of unknown kind %T", c))
+	}
+}
+
+func (a *application) makeExperiment(ex *v1alpha1.Experiment) {
+	switch {
+	case a.experiments.refused != "":
+		a.Writes--
+		a.ExperimentFailure = &plan.CreateFailure{Name: ex.Name, Message: a.experiments.refused}
+	case a.experiments.taken == ex.Name:
+		a.Writes--
+		a.ExperimentFailure = &plan.CreateFailure{Name: ex.Name, Taken: true}
+	case a.Experiment(ex.Name) != nil: // made by a pass with an older view
+		a.Writes--
+		a.Conflict = true
+	default:
+		a.CreateExperiment(ex)
+		a.experiments.unseen = 0
+	}
+}
+
+// isCurrent reports whether an Experiment is still what it was.
+func (a *application) isCurrent(ex *v1alpha1.Experiment) bool {
+	have := a.Experiment(ex.Name)
+	if have == nil || have.ResourceVersion != ex.ResourceVersion {
+		a.Writes--
+		a.Conflict = true
+		return false
+	}
+	return true
 }
 
 // applyExperiment carries out a plan, as [World.Apply] does.

@@ -72,10 +72,14 @@ func (s *Script) again(args []string) (string, error) {
 
 // run is the verb "run demo-smoke Failed 'too many errors'": how the AnalysisRun of that name goes.
 func (s *Script) run(args []string) (string, error) {
-	if len(args) < 2 || s.World.findRun(args[0]) == nil {
-		return "", fmt.Errorf("which AnalysisRun, and how? there are %s", s.World.runNames())
+	if len(args) < 2 {
+		return "", errors.New("which AnalysisRun, and how?")
 	}
-	next := *s.World.findRun(args[0])
+	run := s.World.findRun(s.named(args[0]))
+	if run == nil {
+		return "", fmt.Errorf("there is no AnalysisRun %s, there are %s", args[0], s.World.runNames())
+	}
+	next := *run
 	next.Status.Phase, next.Status.Message = v1alpha1.AnalysisPhase(args[1]), strings.Join(args[2:], " ")
 	s.World.putRun(&next)
 	return "", nil
@@ -85,6 +89,95 @@ func (s *Script) run(args []string) (string, error) {
 func (s *Script) takeName(args []string) (string, error) {
 	s.World.Take(last(args))
 	return "", nil
+}
+
+// refuseExperiments is the verb "experiments refused because", "experiments allowed" or "experiments taken web-v2-2-0".
+func (s *Script) refuseExperiments(args []string) (string, error) {
+	e := &s.World.experiments
+	e.refused, e.taken = "", ""
+	switch first(args) {
+	case "refused":
+		e.refused = strings.Join(args[1:], " ")
+	case "taken":
+		ro := s.World.rollout
+		e.taken = fmt.Sprintf("%s-%s-%s-%s", ro.Name, ro.Status.CurrentPodHash, ro.Annotations[v1alpha1.RevisionAnnotation], last(args))
+	default:
+		s.World.notify()
+	}
+	return "", nil
+}
+
+// experimentStep reads "a:stable b:canary:x2 for 1m check smoke watch errors delay 0": templates, and what else there is.
+func experimentStep(text string) (*v1alpha1.RolloutExperimentStep, error) {
+	step := &v1alpha1.RolloutExperimentStep{}
+	words := strings.Fields(text)
+	for len(words) > 0 {
+		word := words[0]
+		if name, more, ok := strings.Cut(word, ":"); ok {
+			t, err := experimentStepTemplate(name, strings.Split(more, ":"))
+			if err != nil {
+				return nil, err
+			}
+			step.Templates = append(step.Templates, t)
+			words = words[1:]
+			continue
+		}
+		if len(words) < 2 {
+			return nil, fmt.Errorf("%q of what? in %q", word, text)
+		}
+		value := words[1]
+		words = words[2:]
+		switch word {
+		case "for":
+			step.Duration = v1alpha1.DurationString(value)
+		case "delay":
+			n, err := strconv.ParseInt(value, 10, 32)
+			if err != nil {
+				return nil, err
+			}
+			step.ScaleDownDelaySeconds = new(int32(n))
+		case "check", "watch":
+			step.Analyses = append(step.Analyses, v1alpha1.RolloutExperimentStepAnalysisTemplateRef{
+				Name: value, TemplateName: value, RequiredForCompletion: word == "check",
+			})
+		default:
+			return nil, fmt.Errorf("unknown word %q of an experiment", word)
+		}
+	}
+	return step, nil
+}
+
+func experimentStepTemplate(name string, words []string) (v1alpha1.RolloutExperimentTemplate, error) {
+	t := v1alpha1.RolloutExperimentTemplate{Name: name, SpecRef: v1alpha1.ReplicaSetSpecRef(words[0])}
+	t.Metadata.Labels = map[string]string{"part": name}
+	for _, word := range words[1:] {
+		n, err := strconv.ParseInt(strings.TrimLeft(word, "xw"), 10, 32)
+		switch {
+		case err != nil:
+			return t, err
+		case strings.HasPrefix(word, "x"):
+			t.Replicas = new(int32(n))
+		case strings.HasPrefix(word, "w"):
+			t.Weight = new(int32(n))
+		}
+	}
+	return t, nil
+}
+
+// named puts hashes in the place of images in a name such as web-v2-2-0.
+func (s *Script) named(name string) string {
+	ro := s.World.rollout
+	if ro == nil {
+		return name
+	}
+	parts := strings.SplitN(name, "-", 3)
+	for _, set := range s.World.sets {
+		if len(parts) == 3 && imageOf(set) == parts[1] && !ofExperiment(set) {
+			parts[1] = set.Labels[v1alpha1.PodTemplateHashLabel]
+			return strings.Join(parts, "-")
+		}
+	}
+	return name
 }
 
 func (w *World) runNames() []string {

@@ -140,7 +140,10 @@ func init() {
 		"edit":       (*Script).edit,
 		"again":      (*Script).again,
 		"run":        (*Script).run,
-		"taken":      (*Script).takeName,
+
+		"experiments": (*Script).refuseExperiments,
+
+		"taken": (*Script).takeName,
 
 		"set":      (*Script).set,
 		"advance":  (*Script).advance,
@@ -303,7 +306,7 @@ func (s *Script) remove(args []string) (string, error) {
 	case "template":
 		s.World.DeleteTemplate(last(args))
 	case "experiment":
-		s.World.DeleteExperiment(last(args))
+		s.World.DeleteExperiment(s.named(last(args)))
 	case "run":
 		s.World.putRuns(slices.DeleteFunc(slices.Clone(s.World.analyses.runs), func(run *v1alpha1.AnalysisRun) bool { return run.Name == last(args) }))
 	case "analysis":

@@ -43,6 +43,8 @@ func setField(ro *v1alpha1.Rollout, key, value string) error {
 		s.ProgressDeadlineSeconds = number()
 	case "progressDeadlineAbort":
 		s.ProgressDeadlineAbort = value != "false"
+	case "successfulRunHistoryLimit":
+		s.Analysis = &v1alpha1.AnalysisRunStrategy{SuccessfulRunHistoryLimit: number()}
 	case "revisionHistoryLimit":
 		s.RevisionHistoryLimit = number()
 	case "paused":
@@ -102,6 +104,12 @@ func parseSteps(text string) ([]v1alpha1.CanaryStep, error) {
 			steps = append(steps, v1alpha1.CanaryStep{Pause: pause})
 		case "analysis":
 			steps = append(steps, v1alpha1.CanaryStep{Analysis: analysisOf(arg)})
+		case "experiment":
+			experiment, err := experimentStep(arg)
+			if err != nil {
+				return nil, err
+			}
+			steps = append(steps, v1alpha1.CanaryStep{Experiment: experiment})
 		case "nothing":
 			steps = append(steps, v1alpha1.CanaryStep{})
 		default:

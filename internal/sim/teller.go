@@ -258,7 +258,7 @@ func (w *World) NameFor(image string) string {
 func (t *teller) status(w *World) string {
 	var b strings.Builder
 	row := func(key, format string, args ...any) {
-		text := fmt.Sprintf("%-16s", t.readable(key)) + t.readable(fmt.Sprintf(format, args...))
+		text := fmt.Sprintf("%-15s ", t.readable(key)) + t.readable(fmt.Sprintf(format, args...))
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
 	if ro := w.Rollout(); ro != nil {
@@ -284,6 +284,9 @@ func (t *teller) rolloutStatus(ro *v1alpha1.Rollout, row func(key, format string
 	row("pods", "%d in all, %d updated, %d ready, %d available", s.Replicas, s.UpdatedReplicas, s.ReadyReplicas, s.AvailableReplicas)
 	if s.CurrentStepIndex != nil {
 		row("step", "%d of %d", *s.CurrentStepIndex, len(ro.Spec.Strategy.Canary.Steps))
+	}
+	if s.Canary.CurrentExperiment != "" {
+		row("experiment", "%s", s.Canary.CurrentExperiment)
 	}
 	for _, c := range s.PauseConditions {
 		row("paused", "%s since %s", c.Reason, c.StartTime.UTC().Format(time.RFC3339))

@@ -17,6 +17,8 @@ import (
 
 // Experiment is an Experiment's spec, resolved.
 type Experiment struct {
+	// Field is where it is written: "spec", or a step of a Rollout.
+	Field     string
 	Templates []ExperimentTemplate
 	// Timed experiments run for Duration once all templates are available; others until their analyses or a person end them.
 	Timed            bool
@@ -56,40 +58,44 @@ type ExperimentAnalysis struct {
 // ResolveExperiment reads an Experiment's spec. If there are problems, the result must not be used.
 func ResolveExperiment(ex *v1alpha1.Experiment) (Experiment, []Problem) {
 	var p problems
-	s := ex.Spec
+	out := p.experiment("spec", ex.Name, ex.Spec)
+	return out, p
+}
+
+func (p *problems) experiment(field, name string, s v1alpha1.ExperimentSpec) Experiment {
 	out := Experiment{
+		Field:            field,
 		Timed:            s.Duration != "",
 		ProgressDeadline: seconds(orDefault(s.ProgressDeadlineSeconds, v1alpha1.DefaultProgressDeadlineSeconds)),
 		ScaleDownDelay:   seconds(orDefault(s.ScaleDownDelaySeconds, v1alpha1.DefaultScaleDownDelaySeconds)),
 		Terminate:        s.Terminate,
 	}
 	if out.ScaleDownDelay < 0 {
-		p.add("spec.scaleDownDelaySeconds", "%d is negative: write 0 or more", *s.ScaleDownDelaySeconds)
+		p.add(field+".scaleDownDelaySeconds", "%d is negative: write 0 or more", *s.ScaleDownDelaySeconds)
 	}
 	if out.Timed {
 		var err error
 		if out.Duration, err = s.Duration.Duration(); err != nil || out.Duration < 0 {
-			p.add("spec.duration", `%q is no length of time: write for example "30s", "10m" or "1h30m"`, s.Duration)
+			p.add(field+".duration", `%q is no length of time: write for example "30s", "10m" or "1h30m"`, s.Duration)
 		}
 	}
 	if len(s.Templates) == 0 {
-		p.add("spec.templates", "is empty: an Experiment runs at least one template")
+		p.add(field+".templates", "is empty: an Experiment runs at least one template")
 	}
 	for i := range s.Templates {
-		out.Templates = append(out.Templates, p.experimentTemplate(ex, i, out.ProgressDeadline))
+		out.Templates = append(out.Templates, p.experimentTemplate(fmt.Sprintf("%s.templates[%d]", field, i), name, &s.Templates[i], out.ProgressDeadline))
 	}
 	p.distinctTemplates(out.Templates)
 	for i := range s.Analyses {
-		out.Analyses = append(out.Analyses, p.experimentAnalysis(s, i))
+		out.Analyses = append(out.Analyses, p.experimentAnalysis(fmt.Sprintf("%s.analyses[%d]", field, i), s, i))
 	}
-	return out, p
+	return out
 }
 
-func (p *problems) experimentTemplate(ex *v1alpha1.Experiment, i int, deadline time.Duration) ExperimentTemplate {
-	t := &ex.Spec.Templates[i]
+func (p *problems) experimentTemplate(field, experiment string, t *v1alpha1.TemplateSpec, deadline time.Duration) ExperimentTemplate {
 	out := ExperimentTemplate{
 		Name:            t.Name,
-		Field:           fmt.Sprintf("spec.templates[%d]", i),
+		Field:           field,
 		Replicas:        orDefault(t.Replicas, v1alpha1.DefaultExperimentReplicas),
 		MinReadySeconds: t.MinReadySeconds,
 		Selector:        t.Selector,
@@ -107,9 +113,9 @@ func (p *problems) experimentTemplate(ex *v1alpha1.Experiment, i int, deadline t
 	}
 	p.templateSelector(out)
 	delete(out.Template.Labels, v1alpha1.PodTemplateHashLabel) // it was another version's
-	out.PodHash = experimentHash(ex.Name, out)
+	out.PodHash = experimentHash(experiment, out)
 	if t.Service != nil {
-		p.templateService(&out, ex.Name, t.Service.Name)
+		p.templateService(&out, experiment, t.Service.Name)
 	}
 	return out
 }
@@ -229,14 +235,14 @@ func (p *problems) distinctTemplates(templates []ExperimentTemplate) {
 	}
 }
 
-func (p *problems) experimentAnalysis(s v1alpha1.ExperimentSpec, i int) ExperimentAnalysis {
+func (p *problems) experimentAnalysis(field string, s v1alpha1.ExperimentSpec, i int) ExperimentAnalysis {
 	a := &s.Analyses[i]
 	out := ExperimentAnalysis{
 		Name:      a.Name,
 		Required:  a.RequiredForCompletion,
 		Arguments: a.Args,
 		Analysis: Analysis{
-			Field:   fmt.Sprintf("spec.analyses[%d]", i),
+			Field:   field,
 			Endless: !a.RequiredForCompletion, // it ends with the Experiment at the latest
 			RolloutAnalysis: v1alpha1.RolloutAnalysis{
 				Templates:            []v1alpha1.AnalysisTemplateRef{{TemplateName: a.TemplateName, ClusterScope: a.ClusterScope}},
@@ -253,7 +259,7 @@ func (p *problems) experimentAnalysis(s v1alpha1.ExperimentSpec, i int) Experime
 	}
 	for j := range s.Analyses[:i] {
 		if s.Analyses[j].Name == a.Name {
-			p.add(out.Field+".name", "%q is the name of spec.analyses[%d] already: give each analysis a name of its own", a.Name, j)
+			p.add(out.Field+".name", "%q is the name of analyses[%d] already: give each analysis a name of its own", a.Name, j)
 		}
 	}
 	if a.TemplateName == "" {
@@ -297,7 +303,7 @@ func (p *problems) placeholders(s v1alpha1.ExperimentSpec, a ExperimentAnalysis)
 			}
 			text := "argument %q: %s stands for nothing here: write one of {{%s}}"
 			if found[1] == FinishedAtPlaceholder {
-				text = "argument %q: %s is not known without spec.duration: add it, or write one of {{%s}}"
+				text = "argument %q: %s is not known without a duration: add it, or write one of {{%s}}"
 			}
 			p.add(a.Field+".args", text, arg.Name, found[0], strings.Join(known, "}}, {{"))
 		}

@@ -224,6 +224,18 @@ func (p *problems) metadata(ro *v1alpha1.Rollout) {
 }
 
 func (p *problems) metadataField(field string, m v1alpha1.PodTemplateMetadata, s v1alpha1.RolloutSpec) {
+	p.metadataSyntax(field, m)
+	selector, err := metav1.LabelSelectorAsSelector(s.Selector)
+	if err != nil || !selector.Matches(labels.Set(s.Template.Labels)) {
+		return // told already, or not known yet
+	}
+	if dressed := labels.Set(over(m.Labels, s.Template.Labels)); !selector.Matches(dressed) {
+		p.add(field+".labels", "%s would take pods out of spec.selector, which is %q: choose other keys", labels.Set(m.Labels), selector)
+	}
+}
+
+// metadataSyntax checks what the API server would not take.
+func (p *problems) metadataSyntax(field string, m v1alpha1.PodTemplateMetadata) {
 	for _, key := range slices.Sorted(maps.Keys(m.Labels)) {
 		value, at := m.Labels[key], fmt.Sprintf("%s.labels[%s]", field, key)
 		for _, wrong := range slices.Concat(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)) {
@@ -237,12 +249,5 @@ func (p *problems) metadataField(field string, m v1alpha1.PodTemplateMetadata, s
 		for _, wrong := range validation.IsQualifiedName(strings.ToLower(key)) { // as the API server checks them
 			p.add(fmt.Sprintf("%s.annotations[%s]", field, key), "%s", wrong)
 		}
-	}
-	selector, err := metav1.LabelSelectorAsSelector(s.Selector)
-	if err != nil || !selector.Matches(labels.Set(s.Template.Labels)) {
-		return // told already, or not known yet
-	}
-	if dressed := labels.Set(over(m.Labels, s.Template.Labels)); !selector.Matches(dressed) {
-		p.add(field+".labels", "%s would take pods out of spec.selector, which is %q: choose other keys", labels.Set(m.Labels), selector)
 	}
 }

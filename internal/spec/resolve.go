@@ -52,6 +52,7 @@ func Resolve(ro *v1alpha1.Rollout) (Rollout, []Problem) {
 		p.add("spec.strategy", "Rollout has missing field '.spec.strategy.canary or .spec.strategy.blueGreen': add one of them")
 	}
 	p.metadata(ro)
+	p.experiments(ro, r.Strategy)
 	r.PodHash = PodHash(&ro.Spec.Template, ro.Status.CollisionCount)
 	return r, p
 }
@@ -241,6 +242,8 @@ func (p *problems) step(field string, s *v1alpha1.CanaryStep, maxWeight int32) S
 		return p.pause(field+".pause.duration", s.Pause.Duration)
 	case s.Analysis != nil:
 		return RunAnalysis{*p.analysis(field+".analysis", s.Analysis)}
+	case s.Experiment != nil:
+		return RunExperiment{RolloutExperimentStep: *s.Experiment, Resolved: Experiment{Field: field + ".experiment"}}
 	}
 	p.refuse(field+".", known[2:])
 	return nil

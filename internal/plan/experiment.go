@@ -1,0 +1,259 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// The Experiments of a canary's steps. The status has the name of the current one, and the object itself tells how it goes.
+
+// passedExperiment reports whether the Experiment of the current step has ended well, or else what it waits for. It begins when the
+// status has the step, as all that steps do.
+func (p *pass) passedExperiment(s spec.RunExperiment) (passed bool, missing string) {
+	name := p.is.Canary.CurrentExperiment
+	if name == "" && !p.stepRecorded() {
+		return false, "the experiment begins now"
+	}
+	ex := p.experiment(name)
+	if ex == nil { // none yet, or someone deleted it
+		return false, p.startExperiment(s)
+	}
+	switch ex.Status.Phase {
+	case v1alpha1.AnalysisPhaseSuccessful:
+		return true, ""
+	case v1alpha1.AnalysisPhaseFailed, v1alpha1.AnalysisPhaseError:
+		p.failure = "Experiment analysis phase is error/failed"
+		if ex.Status.Message != "" {
+			p.failure += ": " + ex.Status.Message
+		}
+		return false, p.failure
+	case v1alpha1.AnalysisPhaseInconclusive:
+		resumed, missing := p.hold(v1alpha1.PauseReasonInconclusiveExperiment, spec.Pause{Indefinite: true})
+		if !resumed {
+			return false, "experiment " + name + " is inconclusive: " + missing
+		}
+		return false, p.startExperiment(s)
+	case v1alpha1.AnalysisPhasePending, v1alpha1.AnalysisPhaseRunning, "":
+	}
+	missing = fmt.Sprintf("experiment %s is %s", name, cmp.Or(ex.Status.Phase, v1alpha1.AnalysisPhasePending))
+	if ex.Status.Message != "" {
+		missing += ": " + ex.Status.Message
+	}
+	return false, missing
+}
+
+func (p *pass) experiment(name string) *v1alpha1.Experiment {
+	for _, ex := range p.Experiments {
+		if ex.Name == name && ex.DeletionTimestamp == nil {
+			return ex
+		}
+	}
+	return nil
+}
+
+// startExperiment begins the Experiment of the current step under the first name that is free, and returns what is waited for then. One
+// that is there and the very same was begun by a pass that could not record it; any other of the name is of an earlier attempt.
+func (p *pass) startExperiment(s spec.RunExperiment) string {
+	if p.stable == nil {
+		return "the stable version has no ReplicaSet to copy"
+	}
+	ex, problems := p.newExperiment(s)
+	if len(problems) > 0 {
+		p.complain(problems)
+		return "the experiment cannot be begun: " + problems[0].String()
+	}
+	base := ex.Name
+	for i := 1; p.isAnother(ex); i++ {
+		ex.Name = fmt.Sprintf("%s-%d", base, i)
+	}
+	if refusal := p.experimentFailure(ex.Name); refusal != nil {
+		p.complain([]spec.Problem{{Field: s.Resolved.Field, Text: fmt.Sprintf("Experiment %q was refused: %s", ex.Name, refusal.Message)}})
+		p.wake(p.Now.Add(createRetry))
+		return "the API server refused the Experiment"
+	}
+	if p.experiment(ex.Name) == nil {
+		p.plan.Judge = append(p.plan.Judge, CreateExperiment{Experiment: ex, Reason: s.Resolved.Field})
+		p.note(TopicJudge, "begin experiment "+ex.Name, s.Resolved.Field)
+		p.event(v1alpha1.EventExperimentCreated, "Created Experiment '%s'", ex.Name)
+	}
+	p.is.Canary.CurrentExperiment = ex.Name
+	return "experiment " + ex.Name + " has begun"
+}
+
+// isAnother reports whether an Experiment's name is that of another one, or of one that is over.
+func (p *pass) isAnother(ex *v1alpha1.Experiment) bool {
+	if failure := p.experimentFailure(ex.Name); failure != nil && failure.Taken {
+		return true
+	}
+	for _, have := range p.Experiments {
+		if have.Name == ex.Name {
+			return have.DeletionTimestamp != nil || analysis.Ended(have.Status.Phase) || !equality.Semantic.DeepEqual(have.Spec, ex.Spec)
+		}
+	}
+	return false
+}
+
+func (p *pass) experimentFailure(name string) *CreateFailure {
+	for i := range p.ExperimentFailures {
+		if p.ExperimentFailures[i].Name == name {
+			return &p.ExperimentFailures[i]
+		}
+	}
+	return nil
+}
+
+// newExperiment is the Experiment of the current step, under the first name that it may have. Its pods are those of the two versions, as
+// users wrote them: without what pods carry for the part that a version plays.
+func (p *pass) newExperiment(s spec.RunExperiment) (*v1alpha1.Experiment, []spec.Problem) {
+	var problems []spec.Problem
+	argument := func(arg v1alpha1.AnalysisRunArgument) string {
+		from := arg.ValueFrom
+		switch {
+		case from == nil:
+			return arg.Value
+		case from.PodTemplateHashValue != nil && *from.PodTemplateHashValue == v1alpha1.ValueFromStable:
+			return p.is.StableRS
+		case from.PodTemplateHashValue != nil:
+			return p.is.CurrentPodHash
+		}
+		value, err := analysis.Field(p.Rollout, from.FieldRef.FieldPath)
+		if err != nil {
+			problems = append(problems, spec.Problem{Field: s.Resolved.Field + ".analyses", Text: fmt.Sprintf("argument %q: fieldRef %q: %s", arg.Name, from.FieldRef.FieldPath, err)})
+		}
+		return value
+	}
+	version := func(v *version) spec.Version {
+		return spec.Version{Template: spec.Bare(v.ReplicaSet), MinReadySeconds: v.Spec.MinReadySeconds}
+	}
+	labels := map[string]string{v1alpha1.PodTemplateHashLabel: p.is.CurrentPodHash}
+	if id, ok := p.Rollout.Labels[v1alpha1.InstanceIDLabel]; ok {
+		labels[v1alpha1.InstanceIDLabel] = id
+	}
+	return &v1alpha1.Experiment{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            p.experimentName(),
+			Namespace:       p.Rollout.Namespace,
+			Labels:          labels,
+			Annotations:     map[string]string{v1alpha1.RevisionAnnotation: p.revision()},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(p.Rollout, v1alpha1.RolloutGVK)},
+		},
+		Spec: s.Spec(version(p.stable), version(p.new), argument),
+	}, problems
+}
+
+// experimentName is the first name that the Experiment of the current step may have.
+func (p *pass) experimentName() string { return p.runName("-" + strconv.Itoa(int(p.at()))) }
+
+// ofStep reports whether an Experiment's name is one that the current step gives.
+func (p *pass) ofStep(name string) bool {
+	number, suffixed := strings.CutPrefix(name, p.experimentName()+"-")
+	_, err := strconv.Atoi(number)
+	return name == p.experimentName() || suffixed && err == nil
+}
+
+// dropExperiment forgets an Experiment that is not of the current step, as when a person skips one, and the pause that it led to.
+func (p *pass) dropExperiment(c spec.Canary) {
+	running := false
+	if p.at() < p.stepCount() {
+		_, running = c.Steps[p.at()].(spec.RunExperiment)
+	}
+	if !running || !p.ofStep(p.is.Canary.CurrentExperiment) {
+		p.is.Canary.CurrentExperiment = ""
+	}
+	ex := p.experiment(p.is.Canary.CurrentExperiment)
+	if !p.pausedSince(v1alpha1.PauseReasonInconclusiveExperiment).IsZero() && (ex == nil || ex.Status.Phase != v1alpha1.AnalysisPhaseInconclusive) {
+		p.endPause(v1alpha1.PauseReasonInconclusiveExperiment)
+	}
+}
+
+// endExperiments ends the Experiments that nothing waits for any more.
+func (p *pass) endExperiments() {
+	if p.promoted() {
+		p.is.Canary.CurrentExperiment = ""
+	}
+	for _, ex := range p.Experiments {
+		if analysis.Ended(ex.Status.Phase) || ex.Spec.Terminate || ex.DeletionTimestamp != nil {
+			continue
+		}
+		reason := p.noUseForExperiment(ex)
+		if reason == "" {
+			continue
+		}
+		to := ex.DeepCopy()
+		to.Spec.Terminate = true
+		p.plan.Judge = append(p.plan.Judge, TerminateExperiment{From: ex, To: to, Reason: reason})
+		p.note(TopicJudge, "end experiment "+ex.Name, reason)
+	}
+}
+
+// noUseForExperiment is why an Experiment is of no use, empty if it is of use.
+func (p *pass) noUseForExperiment(ex *v1alpha1.Experiment) string {
+	current := p.is.Canary.CurrentExperiment
+	switch {
+	case p.is.Abort:
+		return "the update was aborted"
+	case p.promoted():
+		return "the update is over"
+	case p.is.PromoteFull:
+		return "a full promotion was requested"
+	case current == "" && p.ofStep(ex.Name) && !p.begun && !p.retried: // a pass that could not record it made it, and it will be found
+		return ""
+	case current != ex.Name:
+		return "nothing waits for it any more"
+	}
+	return ""
+}
+
+// forgetExperiments deletes Experiments that have ended, have no pods and play no part any more: those of versions that are gone, and of
+// the others the oldest beyond the limits.
+func (p *pass) forgetExperiments() {
+	var good, bad []*v1alpha1.Experiment
+	for _, ex := range p.Experiments {
+		hash := ex.Labels[v1alpha1.PodTemplateHashLabel]
+		switch {
+		case !analysis.Ended(ex.Status.Phase) || ex.DeletionTimestamp != nil || ex.Name == p.is.Canary.CurrentExperiment || hasPods(ex):
+		case hash != p.is.CurrentPodHash && p.find(hash) == nil:
+			p.forgetExperiment(ex, "its version is gone")
+		case ex.Status.Phase == v1alpha1.AnalysisPhaseSuccessful:
+			good = append(good, ex)
+		default:
+			bad = append(bad, ex)
+		}
+	}
+	limits := p.spec.RunHistory
+	for _, ex := range beyond(good, limits.Successful) {
+		p.forgetExperiment(ex, fmt.Sprintf("%d old successful experiments are kept", limits.Successful))
+	}
+	for _, ex := range beyond(bad, limits.Unsuccessful) {
+		p.forgetExperiment(ex, fmt.Sprintf("%d old unsuccessful experiments are kept", limits.Unsuccessful))
+	}
+}
+
+func (p *pass) forgetExperiment(ex *v1alpha1.Experiment, reason string) {
+	p.plan.Shrink = append(p.plan.Shrink, DeleteExperiment{Experiment: ex, Reason: reason})
+	p.note(TopicJudge, "delete experiment "+ex.Name, reason)
+}
+
+func hasPods(ex *v1alpha1.Experiment) bool {
+	for _, t := range ex.Status.TemplateStatuses {
+		if t.Replicas > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// experimenting reports whether an Experiment is under way that the update waits for.
+func (p *pass) experimenting() bool {
+	ex := p.experiment(p.is.Canary.CurrentExperiment)
+	return ex != nil && !analysis.Ended(ex.Status.Phase)
+}
