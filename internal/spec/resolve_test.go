@@ -144,8 +144,12 @@ func TestProblems(t *testing.T) {
 			[]string{"spec.strategy.canary.dynamicStableScale: " + notYet},
 		},
 		"a step that is not supported yet": {
+			steps(v1alpha1.CanaryStep{Plugin: &v1alpha1.PluginStep{}}),
+			[]string{"spec.strategy.canary.steps[0].plugin: " + notYet},
+		},
+		"an experiment of nothing": {
 			steps(v1alpha1.CanaryStep{Experiment: &v1alpha1.RolloutExperimentStep{}}),
-			[]string{"spec.strategy.canary.steps[0].experiment: " + notYet},
+			[]string{"spec.strategy.canary.steps[0].experiment.templates: is empty: an Experiment runs at least one template"},
 		},
 		"everything at once, in the order of the spec": {
 			func(s *v1alpha1.RolloutSpec) {
