@@ -28,18 +28,17 @@ func (r *route) addManaged(p *problems, in spec.GatewayRoute, want traffic.Split
 	var added []managedRule
 	for _, managed := range want.Routes {
 		for _, of := range r.sources(want.Stable.Service) {
-			copied, problem := r.managedRule(managed, of, in.Kind, want)
+			copies, problem := r.managedRules(managed, of, in.Kind, want)
 			if problem != "" {
 				p.add(in.Field, "%s %q cannot take the managed route %q: %s", in.Kind, in.Name, managed.RouteName(), problem)
 			}
-			if copied == nil {
-				continue
+			for _, copied := range copies {
+				p.fitting[managed.RouteName()] = true
+				if !r.nameless {
+					copied["name"] = r.ruleName(managed.RouteName(), added)
+				}
+				added = append(added, managedRule{namePrefix(r.owner), copied})
 			}
-			p.fitting[managed.RouteName()] = true
-			if !r.nameless {
-				copied["name"] = r.ruleName(managed.RouteName(), added)
-			}
-			added = append(added, managedRule{namePrefix(r.owner), copied})
 		}
 	}
 	if problem := r.tooMany(added); problem != "" {
@@ -65,8 +64,8 @@ func (r *route) sources(stable string) []rule {
 	return all
 }
 
-// managedRule makes a rule of a managed route from another one. It is nil if no request fits both.
-func (r *route) managedRule(managed traffic.Route, of rule, kind string, want traffic.Split) (rule, string) {
+// managedRules makes the rules of a managed route from another one: none if no request fits both.
+func (r *route) managedRules(managed traffic.Route, of rule, kind string, want traffic.Split) ([]rule, string) {
 	var (
 		conditions []traffic.RequestMatch
 		finish     func(rule)
@@ -91,14 +90,41 @@ func (r *route) managedRule(managed traffic.Route, of rule, kind string, want tr
 		}
 	}
 	matches, problem := r.product(matcherOf(kind), of, conditions)
-	if len(matches) == 0 {
-		return nil, problem
+	groups := [][]any{matches}
+	if replacesPrefix(of) { // which the API server takes with one match only
+		groups = slices.Collect(slices.Chunk(matches, 1))
 	}
-	out := runtime.DeepCopyJSON(of)
-	delete(out, "name")
-	out["matches"] = matches
-	finish(out)
-	return out, problem
+	var all []rule
+	for _, group := range groups {
+		if len(group) == 0 {
+			continue
+		}
+		out := runtime.DeepCopyJSON(of)
+		delete(out, "name")
+		out["matches"] = group
+		finish(out)
+		all = append(all, out)
+	}
+	return all, problem
+}
+
+// replacesPrefix reports whether a rule rewrites the part of the path that it matches.
+func replacesPrefix(of rule) bool {
+	lists := [][]any{}
+	if list, ok := of["filters"].([]any); ok {
+		lists = append(lists, list)
+	}
+	for _, ref := range refs(of) {
+		if list, ok := ref["filters"].([]any); ok {
+			lists = append(lists, list)
+		}
+	}
+	return slices.ContainsFunc(slices.Concat(lists...), func(entry any) bool {
+		filter, _ := entry.(map[string]any)
+		rewrite, _ := filter["urlRewrite"].(map[string]any)
+		path, _ := rewrite["path"].(map[string]any)
+		return path["type"] == "ReplacePrefixMatch"
+	})
 }
 
 // mirror is a filter that sends copies of requests to a backend. All of them is what the Gateway API does when no share is given, and
@@ -129,6 +155,9 @@ func (r *route) product(m *matcher, of rule, conditions []traffic.RequestMatch) 
 			switch {
 			case problem != "":
 				problems = append(problems, problem)
+			case both != nil && condition.Path != nil && !m.covers(both, match) && replacesPrefix(of):
+				problems = append(problems, fmt.Sprintf("a rule replaces the prefix of the path that it matches, which would be another with path %q: leave the path out of the step",
+					condition.Path.Value))
 			case both == nil || r.nearer(m, of, match, both):
 			case !slices.ContainsFunc(all, func(known any) bool { return reflect.DeepEqual(known, any(both)) }):
 				all = append(all, both)
