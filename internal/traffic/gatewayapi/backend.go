@@ -100,6 +100,9 @@ func (r *route) weigh(want traffic.Split) bool {
 			of["backendRefs"] = r.weighRule(list, outline(of), want, before)
 		}
 	}
+	if !found {
+		r.mine.Services = before // to be undone when it is there again
+	}
 	return found
 }
 
