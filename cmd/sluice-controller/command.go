@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +31,7 @@ type settings struct {
 	namespaced    bool
 	namespace     string
 	logLevel      string
+	klogLevel     int
 	logFormat     string
 	qps           float32
 	burst         int
@@ -75,9 +77,11 @@ func addFlags(f *pflag.FlagSet, s *settings, o *controller.Options) {
 	f.StringVarP(&s.namespace, "namespace", "n", "", "namespace that --namespaced means; without $POD_NAMESPACE also the one that holds the leader election's lease")
 	f.StringVar(&o.InstanceID, "instance-id", "", "look after objects only whose label argo-rollouts.argoproj.io/controller-instance-id has this value; without it, after those without the label")
 	f.IntVar(&o.RolloutThreads, "rollout-threads", 10, "how many Rollouts to work on at once")
+	f.IntVar(&o.ExperimentThreads, "experiment-threads", 10, "how many Experiments to work on at once")
 	f.IntVar(&o.AnalysisThreads, "analysis-threads", 30, "how many AnalysisRuns to work on at once; measurements take none of them")
 	f.Int64Var(&s.resyncSeconds, "rollout-resync", 900, "`SECONDS` after which every Rollout is looked at again although nothing has happened")
 	f.StringVar(&o.PprofAddress, "enable-pprof-address", "", "serve Go's profiles of this process at this `HOST:PORT`, such as 127.0.0.1:6060; empty for nowhere")
+	f.BoolVar(&o.PerObjectMetrics, "per-object-metrics", false, "have histograms, and counts of requests, tell single objects apart, at the price of many series")
 	f.IntVar(&o.MetricsPort, "metrics-port", 8090, "port for Prometheus metrics; 0 for none")
 	f.IntVar(&o.HealthzPort, "healthz-port", 8080, "port for the health probe; 0 for none")
 	f.BoolVar(&o.LeaderElect, "leader-elect", true, "work only while holding a lease, so that of several replicas one is active")
@@ -86,9 +90,11 @@ func addFlags(f *pflag.FlagSet, s *settings, o *controller.Options) {
 	f.DurationVar(&o.RetryPeriod, "leader-election-retry-period", 2*time.Second, "time between two tries to take or renew the lease")
 	f.StringVar(&s.logLevel, "loglevel", "info", "least level to log: debug, info, warn or error")
 	f.StringVar(&s.logFormat, "logformat", "text", "format of the log: text or json")
+	f.IntVar(&s.klogLevel, "kloglevel", 0, "verbosity of the Kubernetes client library, 0 to 10")
 	f.Float32Var(&s.qps, "qps", 0, "most requests a second to the API server; 0 leaves the limit to the API server's priority and fairness")
 	f.IntVar(&s.burst, "burst", 0, "most requests at once above --qps; 0 for twice the --qps")
 	f.BoolVar(&s.printsVersion, "version", false, "print the version and exit")
+	refuse(f)
 	f.SetNormalizeFunc(upstreamNames)
 }
 
@@ -141,7 +147,14 @@ func newLogger(s settings) (*slog.Logger, error) {
 	default:
 		return nil, &usageError{fmt.Errorf("--logformat %q is neither text nor json", s.logFormat)}
 	}
+	if s.klogLevel < 0 || s.klogLevel > 10 {
+		return nil, &usageError{fmt.Errorf("--kloglevel %d is not between 0 and 10", s.klogLevel)}
+	}
 	klog.SetLogger(logr.FromSlogHandler(handler))
+	var verbosity klog.Level
+	if err := verbosity.Set(strconv.Itoa(s.klogLevel)); err != nil { // it is the library's own, for the whole process
+		return nil, err
+	}
 	return slog.New(handler), nil
 }
 
@@ -154,7 +167,7 @@ func connect(s settings) (*rest.Config, string, error) {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err := loader.ClientConfig()
 	if err != nil {
-		return nil, "", fmt.Errorf("find the cluster: %w", err)
+		return nil, "", &usageError{fmt.Errorf("find the cluster: %w", err)}
 	}
 	config.QPS, config.Burst = s.qps, s.burst
 	switch {

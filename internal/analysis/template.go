@@ -94,6 +94,9 @@ func (c *collector) visit(field string, ref v1alpha1.AnalysisTemplateRef, via []
 	case !ok:
 		c.problem(field, "%s not found: create it, or name one that exists", title(ref))
 		return
+	case found == nil:
+		c.problem(field, "%s cannot be read: the controller looks after one namespace and has no right to; name an AnalysisTemplate of this namespace, or grant it get, list and watch of clusteranalysistemplates", title(ref))
+		return
 	}
 	c.found = append(c.found, template{AnalysisTemplateSpec: found, title: title(ref)})
 	via = append(slices.Clone(via), ref)

@@ -81,6 +81,8 @@ func (w *writer) readTemplates(ctx context.Context, namespace string, refs []v1a
 		template, err := w.template(ctx, namespace, refs[0])
 		switch {
 		case apierrors.IsNotFound(err): // which is the engine's business
+		case apierrors.IsForbidden(err): // likewise
+			templates[refs[0]] = nil
 		case err != nil:
 			return nil, fmt.Errorf("read the analysis template %s: %w", refs[0].TemplateName, err)
 		default:

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
 const (
@@ -43,6 +44,7 @@ type events struct {
 	clock  clock.WithDelayedExecution
 	client client.Client
 	log    *slog.Logger
+	meters *telemetry.Meters
 	// hands are taken by those who publish.
 	hands chan struct{}
 
@@ -53,9 +55,9 @@ type events struct {
 	underway sync.WaitGroup
 }
 
-func newEvents(clk clock.WithDelayedExecution, c client.Client, log *slog.Logger) *events {
+func newEvents(clk clock.WithDelayedExecution, c client.Client, log *slog.Logger, meters *telemetry.Meters) *events {
 	return &events{
-		clock: clk, client: c, log: log,
+		clock: clk, client: c, log: log, meters: meters,
 		hands: make(chan struct{}, publishers), waiting: map[types.UID][]*corev1.Event{},
 	}
 }
@@ -77,6 +79,7 @@ func (e *events) AnnotatedEventf(object runtime.Object, annotations map[string]s
 		e.log.Error("an event cannot be published", "reason", reason, "error", err)
 		return
 	}
+	e.meters.Told(event)
 	uid := event.InvolvedObject.UID
 	e.mu.Lock()
 	first := len(e.waiting[uid]) == 0

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
 // eventSink keeps the events that are published.
@@ -54,7 +56,7 @@ func (s *eventSink) told(on string) []string {
 func TestOrdinaryEventsAreGatheredByReason(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(100, 0))
 	sink := &eventSink{}
-	e := newEvents(clock, sink, slog.New(slog.DiscardHandler))
+	e := newEvents(clock, sink, slog.New(slog.DiscardHandler), telemetry.New(prometheus.NewRegistry(), false))
 	web := rolloutNamed("web")
 	e.Event(web, corev1.EventTypeNormal, "RolloutUpdated", "Rollout updated to revision 2")
 	e.Event(web, corev1.EventTypeNormal, "ScalingReplicaSet", "up")
@@ -82,7 +84,7 @@ func TestOrdinaryEventsAreGatheredByReason(t *testing.T) {
 
 func TestAWarningIsPublishedAtOnceBehindWhatWasToldBefore(t *testing.T) {
 	sink := &eventSink{}
-	e := newEvents(clocktesting.NewFakeClock(time.Unix(100, 0)), sink, slog.New(slog.DiscardHandler))
+	e := newEvents(clocktesting.NewFakeClock(time.Unix(100, 0)), sink, slog.New(slog.DiscardHandler), telemetry.New(prometheus.NewRegistry(), false))
 	e.Event(rolloutNamed("other"), corev1.EventTypeNormal, "RolloutPaused", "waits")
 	e.Event(rolloutNamed("web"), corev1.EventTypeNormal, "RolloutPaused", "before")
 	e.Event(rolloutNamed("web"), corev1.EventTypeWarning, "RolloutAborted", "now")
@@ -97,7 +99,7 @@ func TestAWarningIsPublishedAtOnceBehindWhatWasToldBefore(t *testing.T) {
 
 func TestAControllerThatStopsPublishesWhatItGathered(t *testing.T) {
 	sink := &eventSink{}
-	e := newEvents(clocktesting.NewFakeClock(time.Unix(100, 0)), sink, slog.New(slog.DiscardHandler))
+	e := newEvents(clocktesting.NewFakeClock(time.Unix(100, 0)), sink, slog.New(slog.DiscardHandler), telemetry.New(prometheus.NewRegistry(), false))
 	e.Event(rolloutNamed("web"), corev1.EventTypeNormal, "RolloutCompleted", "done")
 	ctx, stop := context.WithCancel(t.Context())
 	stop()

@@ -25,6 +25,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
 // Experiments carries out what the engine decides about Experiments.
@@ -39,19 +40,24 @@ func NewExperiments(clk clock.PassiveClock, c client.Client, live client.Reader,
 }
 
 // startExperiments has the manager run the controller of Experiments, so many of them at once.
-func startExperiments(mgr manager.Manager, events record.EventRecorder, log *slog.Logger, threads int) error {
+func startExperiments(mgr manager.Manager, events record.EventRecorder, log *slog.Logger, meters *telemetry.Meters, clusterTemplates bool, threads int) error {
 	e := NewExperiments(clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log)
-	err := ctrl.NewControllerManagedBy(mgr).
+	queue, err := watchQueue(mgr, "experiment")
+	if err != nil {
+		return err
+	}
+	build := ctrl.NewControllerManagedBy(mgr).
 		Named("experiment").
 		For(&v1alpha1.Experiment{}).
 		Owns(&appsv1.ReplicaSet{}).
 		Owns(&v1alpha1.AnalysisRun{}, builder.WithPredicates(phaseChanged)).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(e.experimentsNaming)).
 		Watches(&v1alpha1.AnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(e.experimentsToBegin)).
-		Watches(&v1alpha1.ClusterAnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(e.experimentsToBegin)).
-		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: threads}).
-		Complete(e)
-	if err != nil {
+		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: threads, NewQueue: queue.Make})
+	if clusterTemplates {
+		build = build.Watches(&v1alpha1.ClusterAnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(e.experimentsToBegin))
+	}
+	if err := build.Complete(meters.Measured(telemetry.Experiments, clock.RealClock{}, queue, e)); err != nil {
 		return fmt.Errorf("set up the experiment controller: %w", err)
 	}
 	return nil

@@ -1,14 +1,22 @@
 package controller
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"net"
+)
 
 // Validate says what is wrong with the options, by the flags that set them.
 func (o Options) Validate() error {
-	if o.RolloutThreads < 1 {
-		return fmt.Errorf("--rollout-threads %d: write 1 or more", o.RolloutThreads)
-	}
-	if o.AnalysisThreads < 1 {
-		return fmt.Errorf("--analysis-threads %d: write 1 or more", o.AnalysisThreads)
+	for _, threads := range []struct {
+		flag   string
+		number int
+	}{
+		{"--rollout-threads", o.RolloutThreads}, {"--experiment-threads", o.ExperimentThreads}, {"--analysis-threads", o.AnalysisThreads},
+	} {
+		if threads.number < 1 {
+			return fmt.Errorf("%s %d: write 1 or more", threads.flag, threads.number)
+		}
 	}
 	if o.RolloutResync <= 0 {
 		return fmt.Errorf("--rollout-resync %d: write the seconds between two looks at every Rollout, 1 or more", int(o.RolloutResync.Seconds()))
@@ -24,6 +32,14 @@ func (o Options) Validate() error {
 	if o.LeaderElect && (o.RetryPeriod <= 0 || o.RenewDeadline <= o.RetryPeriod || o.LeaseDuration <= o.RenewDeadline) {
 		return fmt.Errorf("--leader-election-lease-duration %s must be longer than --leader-election-renew-deadline %s, and that longer than --leader-election-retry-period %s",
 			o.LeaseDuration, o.RenewDeadline, o.RetryPeriod)
+	}
+	if o.LeaderElect && o.OwnNamespace == "" {
+		return errors.New("--leader-elect needs a namespace for its lease: set $POD_NAMESPACE or --namespace")
+	}
+	if o.PprofAddress != "" {
+		if _, _, err := net.SplitHostPort(o.PprofAddress); err != nil {
+			return fmt.Errorf("--enable-pprof-address %q is not HOST:PORT, such as 127.0.0.1:6060", o.PprofAddress)
+		}
 	}
 	_, err := instanceSelector(o.InstanceID)
 	return err

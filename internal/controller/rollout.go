@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
 // lookAgain is when a pass that could not be finished is repeated, should no event come first.
@@ -25,13 +26,14 @@ type Rollouts struct {
 	writer
 	events record.EventRecorder
 	late   *late
+	meters *telemetry.Meters
 	// workloads reads what a workloadRef refers to.
 	workloads *workloads
 }
 
 // NewRollouts returns the reconciler of Rollouts. Reads of c come from caches, those of live from the API server itself.
-func NewRollouts(clk clock.PassiveClock, c client.Client, live client.Reader, events record.EventRecorder, log *slog.Logger) *Rollouts {
-	return &Rollouts{writer: newWriter(clk, c, live, log), events: events, late: newLate()}
+func NewRollouts(clk clock.PassiveClock, c client.Client, live client.Reader, events record.EventRecorder, log *slog.Logger, meters *telemetry.Meters) *Rollouts {
+	return &Rollouts{writer: newWriter(clk, c, live, log), events: events, late: newLate(), meters: meters}
 }
 
 // Reconcile is one pass over one Rollout.
@@ -42,6 +44,7 @@ func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 	case apierrors.IsNotFound(err):
 		r.sent.forget(req.NamespacedName)
 		r.late.settle(req.NamespacedName)
+		r.meters.Forget(telemetry.Rollouts, req.NamespacedName)
 		return reconcile.Result{}, r.release(ctx, req.NamespacedName)
 	case errors.Is(err, errBehind):
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
@@ -79,7 +82,16 @@ func (r *Rollouts) carryOut(ctx context.Context, log *slog.Logger, seen plan.Obs
 	for _, n := range next.Notes {
 		log.Log(ctx, level, n.Text, "topic", n.Topic, "reason", n.Reason)
 	}
-	return next, r.apply(ctx, seen, next)
+	if next.Writes() {
+		telemetry.Wrote(ctx)
+	}
+	if err := r.apply(ctx, seen, next); err != nil {
+		return next, err
+	}
+	if next.Record != nil {
+		r.meters.Updated(next.Record.From.Status.Duration, next.Record.To.Status.Duration)
+	}
+	return next, nil
 }
 
 // gather leaves a record out that can wait, until it has waited long enough.

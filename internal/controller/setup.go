@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -24,15 +25,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	runtimeconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	runtimecontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
+	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
 // Options are what the controller process can be told.
@@ -49,14 +53,16 @@ type Options struct {
 	LeaseDuration            time.Duration
 	RenewDeadline            time.Duration
 	RetryPeriod              time.Duration
-	// RolloutThreads and AnalysisThreads are how many Rollouts and AnalysisRuns are worked on at once.
-	RolloutThreads, AnalysisThreads int
+	// RolloutThreads, ExperimentThreads and AnalysisThreads are how many objects of each kind are worked on at once.
+	RolloutThreads, ExperimentThreads, AnalysisThreads int
 	// PrometheusAddress is that of the server where a metric names none; may be empty.
 	PrometheusAddress string
 	// JobKubeconfig is that of the cluster where Jobs run that are measurements, and JobNamespace their namespace; both may be empty.
 	JobKubeconfig, JobNamespace string
 	// RolloutResync is how often every Rollout is looked at although nothing has happened.
 	RolloutResync time.Duration
+	// PerObjectMetrics has histograms and counts of requests tell single objects apart.
+	PerObjectMetrics bool
 	// PprofAddress is where profiles of the process are served; empty for nowhere.
 	PprofAddress string
 }
@@ -67,67 +73,91 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err := requireCRDs(ctx, config, log); err != nil {
 		return err
 	}
-	mgr, err := newManager(config, o)
+	meters := telemetry.New(metrics.Registry, o.PerObjectMetrics)
+	config = rest.CopyConfig(config)
+	config.Wrap(meters.CountRequests)
+	clusterTemplates, err := mayReadClusterTemplates(ctx, config, o)
 	if err != nil {
 		return err
 	}
-	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
+	mgr, err := newManager(config, o, clusterTemplates)
+	if err != nil {
 		return err
 	}
-	events := newEvents(clock.RealClock{}, mgr.GetClient(), log)
+	if err := index(ctx, mgr.GetFieldIndexer(), clusterTemplates); err != nil {
+		return err
+	}
+	metrics.Registry.MustRegister(telemetry.NewObjects(mgr.GetClient(), clusterTemplates, log))
+	events := newEvents(clock.RealClock{}, mgr.GetClient(), log, meters)
 	if err := mgr.Add(events); err != nil {
 		return err
 	}
-	rollouts := NewRollouts(clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log)
+	rollouts := NewRollouts(clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log, meters)
 	rollouts.workloads, err = newWorkloads(mgr, o, rollouts)
 	if err != nil {
 		return err
 	}
-	controller, err := ctrl.NewControllerManagedBy(mgr).
+	queue, err := watchQueue(mgr, "rollout")
+	if err != nil {
+		return err
+	}
+	build := ctrl.NewControllerManagedBy(mgr).
 		Named("rollout").
 		For(&v1alpha1.Rollout{}).
 		Owns(&appsv1.ReplicaSet{}).
 		Owns(&v1alpha1.AnalysisRun{}, builder.WithPredicates(phaseChanged)).
 		Owns(&v1alpha1.Experiment{}).
 		Watches(&v1alpha1.AnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsUsing)).
-		Watches(&v1alpha1.ClusterAnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsUsing)).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsOf)).
-		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: o.RolloutThreads}).
-		Build(rollouts)
+		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: o.RolloutThreads, NewQueue: queue.Make})
+	if clusterTemplates {
+		build = build.Watches(&v1alpha1.ClusterAnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsUsing))
+	}
+	controller, err := build.Build(meters.Measured(telemetry.Rollouts, clock.RealClock{}, queue, rollouts))
 	if err != nil {
 		return fmt.Errorf("set up the rollout controller: %w", err)
 	}
 	rollouts.workloads.watch = controller.Watch
-	if err := addAnalysisRuns(ctx, mgr, o, events, log); err != nil {
+	if err := addAnalysisRuns(ctx, mgr, o, events, meters, log); err != nil {
 		return err
 	}
-	if err := startExperiments(mgr, events, log, o.RolloutThreads); err != nil {
+	if err := startExperiments(mgr, events, log, meters, clusterTemplates, o.ExperimentThreads); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
 }
 
 // addAnalysisRuns has AnalysisRuns measured.
-func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, events record.EventRecorder, log *slog.Logger) error {
+func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, events record.EventRecorder, meters *telemetry.Meters, log *slog.Logger) error {
 	jobs, err := newJobs(mgr, o)
 	if err != nil {
 		return err
 	}
 	providers := registry.New(registry.Options{Clock: clock.RealClock{}, PrometheusAddress: o.PrometheusAddress, Jobs: jobs})
 	runs := NewAnalysisRuns(ctx, clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log, providers)
+	queue, err := watchQueue(mgr, "analysisrun")
+	if err != nil {
+		return err
+	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("analysisrun").
 		For(&v1alpha1.AnalysisRun{}, builder.WithPredicates(notOnlyMeasured)).
 		WatchesRawSource(source.Func(runs.flights.announce)).
-		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: o.AnalysisThreads}).
-		Complete(runs)
+		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: o.AnalysisThreads, NewQueue: queue.Make}).
+		Complete(meters.Measured(telemetry.AnalysisRuns, clock.RealClock{}, queue, runs))
 	if err != nil {
 		return fmt.Errorf("set up the analysisrun controller: %w", err)
 	}
 	return nil
 }
 
-func index(ctx context.Context, indexer client.FieldIndexer) error {
+// watchQueue watches over a controller's queue, and has the liveness probe ask whether it moves.
+func watchQueue(mgr manager.Manager, name string) (*telemetry.Queue, error) {
+	queue := telemetry.NewQueue(clock.RealClock{}, name)
+	return queue, mgr.AddHealthzCheck(name, queue.Check)
+}
+
+func index(ctx context.Context, indexer client.FieldIndexer, clusterTemplates bool) error {
 	for _, i := range []struct {
 		object client.Object
 		name   string
@@ -145,6 +175,9 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 		{&v1alpha1.AnalysisTemplate{}, templateIndex, indexTemplates},
 		{&v1alpha1.ClusterAnalysisTemplate{}, templateIndex, indexTemplates},
 	} {
+		if _, ok := i.object.(*v1alpha1.ClusterAnalysisTemplate); ok && !clusterTemplates {
+			continue
+		}
 		if err := indexer.IndexField(ctx, i.object, i.name, i.values); err != nil {
 			return fmt.Errorf("index %T by %s: %w", i.object, i.name, err)
 		}
@@ -152,32 +185,48 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-func newManager(config *rest.Config, o Options) (manager.Manager, error) {
+func newManager(config *rest.Config, o Options, clusterTemplates bool) (manager.Manager, error) {
 	caches, err := caching(o)
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(config, manager.Options{
+	options := manager.Options{
 		Scheme:                        scheme(),
 		Cache:                         caches,
 		Metrics:                       metricsserver.Options{BindAddress: address(o.MetricsPort)},
 		HealthProbeBindAddress:        address(o.HealthzPort),
 		PprofBindAddress:              o.PprofAddress,
 		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              leaseName(o.InstanceID),
-		LeaderElectionNamespace:       o.OwnNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 &o.LeaseDuration,
 		RenewDeadline:                 &o.RenewDeadline,
 		RetryPeriod:                   &o.RetryPeriod,
-	})
+		// A standby fills its caches, so that it works from the moment on when it leads.
+		Controller: runtimeconfig.Controller{EnableWarmup: new(true)},
+	}
+	if !clusterTemplates {
+		options.NewClient = func(config *rest.Config, o client.Options) (client.Client, error) {
+			c, err := client.New(config, o)
+			return namespaced{c}, err
+		}
+	}
+	var lease *election
+	if o.LeaderElect {
+		if lease, err = newElection(clock.RealClock{}, config, o); err != nil {
+			return nil, err
+		}
+		options.LeaderElectionResourceLockInterface = lease
+	}
+	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return nil, fmt.Errorf("set up: %w", err)
 	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, err
+	if lease != nil {
+		if err := mgr.AddReadyzCheck("leader", lease.Check); err != nil {
+			return nil, err
+		}
 	}
-	return mgr, nil
+	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", synced(mgr.GetCache())))
 }
 
 func scheme() *runtime.Scheme {

@@ -135,6 +135,15 @@ func (ns *Namespace) CreateRollout(manifest string) *v1alpha1.Rollout {
 	return &ro
 }
 
+// DeleteRollout deletes a Rollout.
+func (ns *Namespace) DeleteRollout(name string) {
+	ns.t.Helper()
+	ro := &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: name}}
+	if err := ns.Client.Delete(ns.t.Context(), ro); err != nil {
+		ns.t.Fatal(err)
+	}
+}
+
 // Rollout reads a Rollout.
 func (ns *Namespace) Rollout(name string) *v1alpha1.Rollout {
 	ns.t.Helper()

@@ -3,10 +3,12 @@ package playtest
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -57,5 +59,18 @@ func follow[T k8sruntime.Object](ctx context.Context, events watch.Interface, wa
 				return true
 			}
 		}
+	}
+}
+
+// WaitUntil asks again and again until there is no error. It is for what cannot be watched; what says what that is.
+func (ns *Namespace) WaitUntil(what string, ask func() error) {
+	ns.t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(ns.t.Context(), 50*time.Millisecond, Patience, true, func(context.Context) (bool, error) {
+		last = ask()
+		return last == nil, nil
+	})
+	if err != nil {
+		ns.t.Fatalf("wait until %s: %v: %v", what, err, last)
 	}
 }

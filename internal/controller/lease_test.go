@@ -1,0 +1,97 @@
+package controller
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// lease is a lock that others hold or give back.
+type lease struct {
+	resourcelock.Interface
+	reads chan resourcelock.LeaderElectionRecord
+}
+
+func (l *lease) Identity() string { return "me" }
+
+func (l *lease) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record := <-l.reads
+	return &record, []byte(record.HolderIdentity + record.RenewTime.String()), nil
+}
+
+// waiting has an election wait for a lease, and returns what it sees in the end.
+func waiting(t *testing.T, e *election) <-chan string {
+	t.Helper()
+	got := make(chan string, 1)
+	go func() {
+		record, _, err := e.Get(t.Context())
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		got <- record.HolderIdentity
+	}()
+	return got
+}
+
+func TestAStandbyTakesALeaseThatIsGivenBack(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+	l := &lease{reads: make(chan resourcelock.LeaderElectionRecord)}
+	e := &election{Interface: l, clock: clock}
+	if e.Check(nil) == nil {
+		t.Error("ready before anything is known")
+	}
+	got := waiting(t, e)
+	held := resourcelock.LeaderElectionRecord{HolderIdentity: "other", LeaseDurationSeconds: 15}
+	l.reads <- held
+	step(t, clock, lookout)
+	if err := e.Check(nil); err != nil {
+		t.Errorf("a standby is not ready: %v", err)
+	}
+	l.reads <- held // it looks again after half a second, not after seconds
+	step(t, clock, lookout)
+	l.reads <- resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}
+	if holder := <-got; holder != "" {
+		t.Errorf("the lease is shown as %q's", holder)
+	}
+}
+
+func TestALeaseThatHasRunOutIsFree(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+	l := &lease{reads: make(chan resourcelock.LeaderElectionRecord)}
+	got := waiting(t, &election{Interface: l, clock: clock})
+	held := resourcelock.LeaderElectionRecord{HolderIdentity: "killed", LeaseDurationSeconds: 1}
+	l.reads <- held
+	step(t, clock, lookout)
+	l.reads <- held
+	step(t, clock, lookout)
+	l.reads <- held // exactly a second: not over yet
+	step(t, clock, lookout)
+	l.reads <- held
+	if holder := <-got; holder != "" {
+		t.Errorf("the lease is shown as %q's", holder)
+	}
+}
+
+func TestTheLeaderSeesItsOwnLeaseAtOnce(t *testing.T) {
+	l := &lease{reads: make(chan resourcelock.LeaderElectionRecord)}
+	got := waiting(t, &election{Interface: l, clock: clocktesting.NewFakeClock(time.Unix(0, 0))})
+	l.reads <- resourcelock.LeaderElectionRecord{HolderIdentity: "me", LeaseDurationSeconds: 15}
+	if holder := <-got; holder != "me" {
+		t.Errorf("the lease is shown as %q's", holder)
+	}
+}
+
+// step moves the clock on once somebody waits for it.
+func step(t *testing.T, clock *clocktesting.FakeClock, d time.Duration) {
+	t.Helper()
+	for !clock.HasWaiters() {
+		if t.Context().Err() != nil {
+			t.Fatal("nobody waits")
+		}
+	}
+	clock.Step(d)
+}

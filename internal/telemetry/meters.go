@@ -1,0 +1,143 @@
+package telemetry
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/buildinfo"
+)
+
+// Kind is what a controller works on, as the names of its metrics begin.
+type Kind string
+
+// The kinds that have controllers.
+const (
+	Rollouts     Kind = "rollout"
+	AnalysisRuns Kind = "analysis_run"
+	Experiments  Kind = "experiment"
+)
+
+// Meters count what happens.
+type Meters struct {
+	perObject bool
+
+	passes   map[Kind]*prometheus.HistogramVec
+	failures map[Kind]*prometheus.CounterVec
+	reaction *prometheus.HistogramVec
+	events   *prometheus.CounterVec
+	requests *prometheus.CounterVec
+
+	duration, progression, manualPause *prometheus.HistogramVec
+}
+
+var (
+	ofObject = []string{"namespace", "name"}
+	// passBuckets are upstream's; updateBuckets go from half a minute to eight hours.
+	passBuckets   = []float64{0.01, 0.15, 0.25, 0.5, 1}
+	updateBuckets = []float64{30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800}
+)
+
+// New returns meters that are registered. perObject fills the labels of single objects in, where there would be many series.
+func New(to prometheus.Registerer, perObject bool) *Meters {
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	m := &Meters{
+		perObject: perObject,
+		passes:    map[Kind]*prometheus.HistogramVec{},
+		failures:  map[Kind]*prometheus.CounterVec{},
+		reaction: histogram("sluice_reaction_seconds", "Time from the news that something changed to the controller's write that answers it.",
+			[]float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}, "kind"),
+		events: counter("rollout_events_total", "Events told on Rollouts.", "namespace", "name", "type", "reason"),
+		requests: counter("controller_clientset_k8s_request_total", "Requests to the Kubernetes API server.",
+			"kind", "namespace", "name", "verb", "status_code"),
+		duration:    histogram("rollout_duration_seconds", "How long updates took.", updateBuckets, "status"),
+		progression: histogram("rollout_progression_duration_seconds", "How long updates took, without the time that they waited for a person.", updateBuckets, "status"),
+		manualPause: histogram("rollout_manual_pause_duration_seconds", "How long updates waited for a person.", updateBuckets, "status"),
+	}
+	collectors := []prometheus.Collector{m.reaction, m.events, m.requests, m.duration, m.progression, m.manualPause}
+	for _, kind := range []Kind{Rollouts, AnalysisRuns, Experiments} {
+		m.passes[kind] = histogram(string(kind)+"_reconcile", "Time of one pass over one object.", passBuckets, ofObject...)
+		m.failures[kind] = counter(string(kind)+"_reconcile_error", "Passes that ended in an error.", ofObject...)
+		collectors = append(collectors, m.passes[kind], m.failures[kind])
+	}
+	collectors = append(collectors, builds()...)
+	to.MustRegister(collectors...)
+	return m
+}
+
+// builds tell which program this is, under upstream's name and under the usual one.
+func builds() []prometheus.Collector {
+	var all []prometheus.Collector
+	for _, name := range []string{"argo_rollouts_controller_info", "build_info"} {
+		info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: "Which controller this is."},
+			[]string{"version", "goversion", "goarch"})
+		info.WithLabelValues(buildinfo.Version(), runtime.Version(), runtime.GOARCH).Set(1)
+		all = append(all, info)
+	}
+	return all
+}
+
+// labels are an object's where single objects are told apart, and empty elsewhere.
+func (m *Meters) labels(key types.NamespacedName) (namespace, name string) {
+	if !m.perObject {
+		return "", ""
+	}
+	return key.Namespace, key.Name
+}
+
+// Pass counts one pass.
+func (m *Meters) Pass(kind Kind, key types.NamespacedName, took time.Duration, err error) {
+	m.passes[kind].WithLabelValues(m.labelsOf(key)...).Observe(took.Seconds())
+	if err != nil {
+		m.failures[kind].WithLabelValues(key.Namespace, key.Name).Inc()
+	}
+}
+
+func (m *Meters) labelsOf(key types.NamespacedName) []string {
+	namespace, name := m.labels(key)
+	return []string{namespace, name}
+}
+
+// Reacted counts an answer to news.
+func (m *Meters) Reacted(kind Kind, after time.Duration) {
+	m.reaction.WithLabelValues(string(kind)).Observe(after.Seconds())
+}
+
+// Told counts an event.
+func (m *Meters) Told(e *corev1.Event) {
+	if e.InvolvedObject.Kind == v1alpha1.KindRollout {
+		m.events.WithLabelValues(e.InvolvedObject.Namespace, e.InvolvedObject.Name, e.Type, e.Reason).Inc()
+	}
+}
+
+// Updated counts an update if it ended between two statuses.
+func (m *Meters) Updated(was, is *v1alpha1.RolloutDuration) {
+	if is == nil || is.FinishedAt == nil || is.RolloutStartedAt == nil || was != nil && was.FinishedAt != nil {
+		return
+	}
+	status := string(is.CompletionStatus)
+	took := is.FinishedAt.Sub(is.RolloutStartedAt.Time)
+	paused := time.Duration(is.TotalManualPauseDurationSeconds) * time.Second
+	m.duration.WithLabelValues(status).Observe(took.Seconds())
+	m.progression.WithLabelValues(status).Observe(max(0, took-paused).Seconds())
+	m.manualPause.WithLabelValues(status).Observe(paused.Seconds())
+}
+
+// Forget drops the series of an object that is gone.
+func (m *Meters) Forget(kind Kind, key types.NamespacedName) {
+	labels := prometheus.Labels{"namespace": key.Namespace, "name": key.Name}
+	m.passes[kind].DeletePartialMatch(labels)
+	m.failures[kind].DeletePartialMatch(labels)
+	if kind == Rollouts {
+		m.events.DeletePartialMatch(labels)
+	}
+}

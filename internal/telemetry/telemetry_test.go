@@ -1,0 +1,166 @@
+package telemetry
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+func TestWhatARequestIsAbout(t *testing.T) {
+	for url, want := range map[string]target{
+		"GET /apis/argoproj.io/v1alpha1/rollouts?watch=true":                 {resource: "rollouts", verb: "Watch"},
+		"GET /apis/argoproj.io/v1alpha1/namespaces/ns/rollouts":              {resource: "rollouts", namespace: "ns", verb: "List"},
+		"PATCH /apis/argoproj.io/v1alpha1/namespaces/ns/rollouts/web/status": {resource: "rollouts", namespace: "ns", name: "web", verb: "Patch"},
+		"POST /api/v1/namespaces/ns/events":                                  {resource: "events", namespace: "ns", verb: "Create"},
+		"GET /api/v1/namespaces/ns/services/web":                             {resource: "services", namespace: "ns", name: "web", verb: "Get"},
+		"GET /api/v1/namespaces/ns":                                          {resource: "namespaces", name: "ns", verb: "Get"},
+		"PUT /apis/coordination.k8s.io/v1/namespaces/own/leases/lock":        {resource: "leases", namespace: "own", name: "lock", verb: "Update"},
+		"DELETE /apis/apps/v1/namespaces/ns/replicasets/web-1":               {resource: "replicasets", namespace: "ns", name: "web-1", verb: "Delete"},
+		"GET /version":      {resource: "other", verb: "Get"},
+		"GET /apis/apps/v1": {resource: "other", verb: "Get"},
+	} {
+		method, path, _ := strings.Cut(url, " ")
+		r, err := http.NewRequest(method, "https://127.0.0.1"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, targetOf(r), cmp.AllowUnexported(target{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", url, diff)
+		}
+	}
+}
+
+func TestObjectsAreToldApartOnlyWhenAskedFor(t *testing.T) {
+	web := types.NamespacedName{Namespace: "ns", Name: "web"}
+	for perObject, want := range map[bool]int{false: 1, true: 2} {
+		m := New(prometheus.NewRegistry(), perObject)
+		m.Pass(Rollouts, web, time.Second, nil)
+		m.Pass(Rollouts, types.NamespacedName{Namespace: "ns", Name: "api"}, time.Second, errors.New("no"))
+		if n := testutil.CollectAndCount(m.passes[Rollouts]); n != want {
+			t.Errorf("perObject %t: %d series of passes, want %d", perObject, n, want)
+		}
+		if n := testutil.CollectAndCount(m.failures[Rollouts]); n != 1 {
+			t.Errorf("%d series of errors, want the one of the object that failed", n)
+		}
+		m.Told(&corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: "Rollout", Namespace: "ns", Name: "web"}, Type: "Normal", Reason: "RolloutPaused"})
+		m.Forget(Rollouts, web)
+		m.Forget(Rollouts, types.NamespacedName{Namespace: "ns", Name: "api"})
+		if n := testutil.CollectAndCount(m.failures[Rollouts]) + testutil.CollectAndCount(m.events); n != 0 {
+			t.Errorf("%d series are left of Rollouts that are gone", n)
+		}
+	}
+}
+
+func TestAnUpdateIsCountedOnceWhenItEnds(t *testing.T) {
+	at := func(seconds int64) *metav1.Time { return &metav1.Time{Time: time.Unix(seconds, 0)} }
+	m := New(prometheus.NewRegistry(), false)
+	running := &v1alpha1.RolloutDuration{RolloutStartedAt: at(0)}
+	ended := &v1alpha1.RolloutDuration{RolloutStartedAt: at(0), FinishedAt: at(100), TotalManualPauseDurationSeconds: 40, CompletionStatus: "Promoted"}
+	m.Updated(nil, running)
+	m.Updated(running, ended)
+	m.Updated(ended, ended)
+	m.Updated(nil, nil)
+	if n := testutil.CollectAndCount(m.duration); n != 1 {
+		t.Errorf("%d series", n)
+	}
+	var written dto.Metric
+	if err := m.progression.WithLabelValues("Promoted").(prometheus.Metric).Write(&written); err != nil {
+		t.Fatal(err)
+	}
+	if h := written.GetHistogram(); h.GetSampleCount() != 1 || h.GetSampleSum() != 60 {
+		t.Errorf("%d updates moved for %v s in all, want one and 60", h.GetSampleCount(), h.GetSampleSum())
+	}
+}
+
+func TestAQueueThatStandsStillIsNoticed(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+	q := NewQueue(clock, "rollout")
+	web, api := requestFor("web"), requestFor("api")
+	clock.Step(time.Hour)
+	if err := q.Check(nil); err != nil {
+		t.Errorf("with nothing to do: %v", err)
+	}
+	q.add(web, api)
+	q.begin(web)
+	clock.Step(Stuck)
+	if err := q.Check(nil); err != nil {
+		t.Errorf("before the time: %v", err)
+	}
+	clock.Step(time.Second)
+	if err := q.Check(nil); err == nil {
+		t.Error("a pass that does not end goes unnoticed")
+	}
+	q.end(web)
+	if err := q.Check(nil); err != nil {
+		t.Errorf("after a pass has ended: %v", err)
+	}
+	clock.Step(Stuck + time.Second)
+	if err := q.Check(nil); err == nil {
+		t.Error("an object that nobody looks at goes unnoticed")
+	}
+	q.begin(api)
+	q.end(api)
+	clock.Step(time.Hour)
+	if err := q.Check(nil); err != nil {
+		t.Errorf("with all done: %v", err)
+	}
+}
+
+func TestTheReactionCountsFromTheFirstNews(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+	q := NewQueue(clock, "rollout")
+	web := requestFor("web")
+	q.add(web)
+	clock.Step(time.Second)
+	q.add(web)
+	q.begin(web)
+	if came := q.came(web); !came.Equal(time.Unix(0, 0)) {
+		t.Errorf("the news came %s", came)
+	}
+	q.end(web)
+	q.begin(web) // its time came, without news
+	if came := q.came(web); !came.IsZero() {
+		t.Errorf("there was news at %s", came)
+	}
+}
+
+func TestPhasesAndWhatIsWaitedFor(t *testing.T) {
+	progressing := func(reason string) []v1alpha1.RolloutCondition {
+		return []v1alpha1.RolloutCondition{{Type: v1alpha1.ConditionProgressing, Reason: reason}}
+	}
+	for name, c := range map[string]struct {
+		status     v1alpha1.RolloutStatus
+		phase, why string
+	}{
+		"new":      {v1alpha1.RolloutStatus{}, "Progressing", "pods"},
+		"healthy":  {v1alpha1.RolloutStatus{Phase: "Healthy"}, "Completed", ""},
+		"aborted":  {v1alpha1.RolloutStatus{Phase: "Degraded", Conditions: progressing("RolloutAborted")}, "Abort", ""},
+		"overdue":  {v1alpha1.RolloutStatus{Phase: "Degraded", Conditions: progressing("ProgressDeadlineExceeded")}, "Timeout", "Timeout"},
+		"held":     {v1alpha1.RolloutStatus{Phase: "Paused", PauseConditions: []v1alpha1.PauseCondition{{Reason: "CanaryPauseStep"}}}, "Paused", "CanaryPauseStep"},
+		"judged":   {v1alpha1.RolloutStatus{Phase: "Progressing", Canary: v1alpha1.CanaryStatus{CurrentStepAnalysisRunStatus: &v1alpha1.RolloutAnalysisRunStatus{Status: "Running"}}}, "Progressing", "analysis"},
+		"mistaken": {v1alpha1.RolloutStatus{Phase: "Degraded", Conditions: []v1alpha1.RolloutCondition{{Type: "InvalidSpec", Status: "True"}}}, "InvalidSpec", "valid spec"},
+	} {
+		ro := &v1alpha1.Rollout{Status: c.status}
+		if phase, why := phaseOf(ro), waitsFor(ro); phase != c.phase || why != c.why {
+			t.Errorf("%s: phase %q and waits for %q, want %q and %q", name, phase, why, c.phase, c.why)
+		}
+	}
+}
+
+func requestFor(name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: name}}
+}
