@@ -44,7 +44,9 @@ func TestExperimentProblems(t *testing.T) {
 			[]string{"spec.templates[0].selector: is empty: write matchLabels that the labels of the pod template fulfil"},
 		},
 		"a selector of other pods": {
-			func(s *v1alpha1.ExperimentSpec) { s.Templates[0].Selector.MatchLabels = map[string]string{"app": "api"} },
+			func(s *v1alpha1.ExperimentSpec) {
+				s.Templates[0].Selector.MatchLabels = map[string]string{"app": "api"}
+			},
 			[]string{`spec.templates[0].template.metadata.labels: app=web does not match the selector, which is "app=api": give the template these labels`},
 		},
 		"a deadline that no pod can keep": {
@@ -121,7 +123,9 @@ func TestExperimentHashes(t *testing.T) {
 }
 
 func TestServicePorts(t *testing.T) {
-	port := func(name string, number int32) corev1.ContainerPort { return corev1.ContainerPort{Name: name, ContainerPort: number} }
+	port := func(name string, number int32) corev1.ContainerPort {
+		return corev1.ContainerPort{Name: name, ContainerPort: number}
+	}
 	for name, c := range map[string]struct {
 		ports [][]corev1.ContainerPort
 		want  string
