@@ -110,7 +110,8 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		a.getCommand(), a.listCommand(), a.statusCommand(), a.explainCommand(),
+		a.getCommand(), a.listCommand(), a.statusCommand(), a.waitCommand(), a.explainCommand(),
+		a.historyCommand(), a.diffCommand(),
 		a.promoteCommand(), a.abortCommand(), a.retryCommand(), a.pauseCommand(), a.restartCommand(), a.undoCommand(), a.setCommand(),
 		a.createCommand(), a.terminateCommand(), a.lintCommand(),
 		a.versionCommand(),

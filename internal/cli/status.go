@@ -52,35 +52,18 @@ or if --timeout has passed before. With --watch=false it tells once.`,
 }
 
 func (a *app) waitForEnd(ctx context.Context, c live.Client, name string, timeout time.Duration) error {
-	waiting, cancel := within(ctx, timeout)
-	defer cancel()
 	last := "the cluster has not answered"
-	late := func() bool { return errors.Is(waiting.Err(), context.DeadlineExceeded) && ctx.Err() == nil }
-	sights, err := c.FollowRollout(waiting, name)
-	if err != nil && !late() {
-		return missing(ctx, c, name, err)
-	}
-	for err == nil {
-		sight, open := <-sights
-		if !open {
-			break
-		}
-		if sight.Gone {
-			return live.GoneError{Noun: rollouts.noun, Name: name}
-		}
-		r := view.Of(sight.Objects, a.clock.Now())
+	err := a.until(ctx, c, name, timeout, live.Client.FollowRollout, func(r view.Rollout) (bool, error) {
 		if line := phaseLine(r); line != last {
 			a.print("%s\n", line)
 			last = line
 		}
-		if r.Status.Icon == view.IconHealthy || r.Status.Icon == view.IconDegraded {
-			return degraded(r)
-		}
-	}
-	if late() {
+		return r.Status.Icon == view.IconHealthy, degraded(r)
+	})
+	if errors.Is(err, errLate) {
 		return fmt.Errorf("rollout '%s' was not done after %s: %s", name, timeout, last)
 	}
-	return ctx.Err()
+	return err
 }
 
 // phaseLine is the status as scripts read it.

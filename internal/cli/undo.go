@@ -20,11 +20,15 @@ import (
 )
 
 func (a *app) undoCommand() *cobra.Command {
-	var revision int64
+	var (
+		revision int64
+		dryRun   bool
+	)
 	cmd := &cobra.Command{
 		Use:   "undo NAME",
 		Short: "Return to an earlier revision",
-		Long:  `Puts the pod template of an earlier revision back into the rollout, which starts an update to it.`,
+		Long: `Puts the pod template of an earlier revision back into the rollout, which starts an update to it. It says first what that will
+change; with --dry-run it says no more than that.`,
 		Example: a.examples(`
 			# To the one before
 			{} undo web
@@ -33,15 +37,16 @@ func (a *app) undoCommand() *cobra.Command {
 		ValidArgsFunction: a.completeOne(rollouts),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd, args, func(ctx context.Context, c live.Client, name string) (string, error) {
-				return undo(ctx, c, name, revision)
+				return a.undo(ctx, c, name, revision, dryRun)
 			})
 		},
 	}
 	cmd.Flags().Int64Var(&revision, "to-revision", 0, "revision to return to; 0 for the one before")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be changed")
 	return cmd
 }
 
-func undo(ctx context.Context, c live.Client, name string, revision int64) (string, error) {
+func (a *app) undo(ctx context.Context, c live.Client, name string, revision int64, dryRun bool) (string, error) {
 	ro, err := c.Rollout(ctx, name)
 	if err != nil {
 		return "", err
@@ -53,6 +58,14 @@ func undo(ctx context.Context, c live.Client, name string, revision int64) (stri
 	rs, err := chooseRevision(name, sets, revision)
 	if err != nil {
 		return "", err
+	}
+	wanted, err := wantedTemplate(ctx, c, name)
+	if err != nil {
+		return "", err
+	}
+	a.tell("%s\n", undoing(ro, rs, wanted))
+	if dryRun {
+		return fmt.Sprintf("rollout '%s' would be undone to revision %d (dry run)", name, revisionOf(rs)), nil
 	}
 	holder, err := holderOf(ctx, c, name)
 	if err != nil {
@@ -66,6 +79,39 @@ func undo(ctx context.Context, c live.Client, name string, revision int64) (stri
 		return "", err
 	}
 	return fmt.Sprintf("rollout '%s' undone to revision %d", name, revisionOf(rs)), nil
+}
+
+// undoing says what returning to a version will change, and how.
+func undoing(ro *v1alpha1.Rollout, rs *appsv1.ReplicaSet, now *corev1.PodTemplateSpec) string {
+	text := fmt.Sprintf("Rollout '%s' returns to revision %d", ro.Name, revisionOf(rs))
+	if changes := imageChanges(now, &rs.Spec.Template); len(changes) > 0 {
+		text += ": " + join(changes)
+	}
+	stable := ro.Status.StableRS != "" && rs.Labels[v1alpha1.PodTemplateHashLabel] == ro.Status.StableRS
+	switch {
+	case spec.SameTemplate(now, spec.Bare(rs)):
+		return fmt.Sprintf("Rollout '%s' has the template of revision %d already: nothing changes.", ro.Name, revisionOf(rs))
+	case stable:
+		return text + ". That is the stable version: it takes over again at once."
+	case ro.Spec.Strategy.Canary != nil && len(ro.Spec.Strategy.Canary.Steps) > 0:
+		return text + ". An update to it begins, with its first step."
+	}
+	return text + ". An update to it begins."
+}
+
+// imageChanges are the containers that get other images.
+func imageChanges(from, to *corev1.PodTemplateSpec) []string {
+	images := map[string]string{}
+	for _, c := range slices.Concat(from.Spec.InitContainers, from.Spec.Containers) {
+		images[c.Name] = c.Image
+	}
+	var changes []string
+	for _, c := range slices.Concat(to.Spec.InitContainers, to.Spec.Containers) {
+		if was := images[c.Name]; was != c.Image && was != "" {
+			changes = append(changes, fmt.Sprintf("%s from %s to %s", c.Name, was, c.Image))
+		}
+	}
+	return changes
 }
 
 // chooseRevision is the ReplicaSet of the revision, or of the one before the newest.

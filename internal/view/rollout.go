@@ -44,7 +44,10 @@ type Rollout struct {
 	Namespace string
 	Age       time.Duration
 	// Status is the phase and, in Message, what it waits for or was caused by.
-	Status   Status
+	Status Status
+	// Unobserved: the controller has not looked at the spec as it is; what is said here is about an earlier one.
+	Unobserved bool
+
 	Strategy Strategy
 	// Steps of a canary, and how many of them are done.
 	Steps     []Step
@@ -102,6 +105,9 @@ func Of(o Objects, now time.Time) Rollout {
 		Namespace: ro.Namespace,
 		Age:       age(ro.CreationTimestamp.Time, now),
 		Status:    statusOf(ro),
+
+		Unobserved: !specObserved(ro) || !workloadObserved(ro),
+
 		Replicas: Replicas{
 			Desired:   desired(ro.Spec.Replicas),
 			Current:   ro.Status.Replicas,

@@ -37,7 +37,7 @@ func (s Status) String() string { return string(s.Icon) + " " + s.Text }
 // done (behaviour.md A13.3): who asks right after a change must not be told that all is well.
 func statusOf(ro *v1alpha1.Rollout) Status {
 	switch {
-	case !observed(ro.Status.ObservedGeneration, ro.Generation) || ro.Status.Phase == "":
+	case !specObserved(ro):
 		return progressing("waiting for rollout spec update to be observed")
 	case ro.Status.ControllerPause && len(ro.Status.PauseConditions) == 0 && !ro.Status.Abort:
 		return progressing("waiting for rollout to unpause")
@@ -45,6 +45,11 @@ func statusOf(ro *v1alpha1.Rollout) Status {
 		return progressing("waiting for rollout spec update to be observed for the reference workload")
 	}
 	return Status{Icon: phaseIcon(ro.Status.Phase), Text: string(ro.Status.Phase), Message: ro.Status.Message}
+}
+
+// specObserved reports whether the controller has looked at the spec as it is.
+func specObserved(ro *v1alpha1.Rollout) bool {
+	return observed(ro.Status.ObservedGeneration, ro.Generation) && ro.Status.Phase != ""
 }
 
 func progressing(message string) Status {
