@@ -186,10 +186,15 @@ func (c *Cluster) install() error {
 		return err
 	}
 	c.controllerKubeconfig = filepath.Join(c.dir, "controller.kubeconfig")
-	out, err := exec.CommandContext(ctx, filepath.Join(c.bin, "sluice-playground"), "kubeconfig",
-		"--kubeconfig", c.kubeconfig, "--service-account", "argo-rollouts/argo-rollouts", "-o", c.controllerKubeconfig).CombinedOutput()
+	return c.writeKubeconfig(ctx, "argo-rollouts/argo-rollouts", c.controllerKubeconfig)
+}
+
+// writeKubeconfig writes a kubeconfig with the rights of a service account, NAMESPACE/NAME.
+func (c *Cluster) writeKubeconfig(ctx context.Context, account, file string) error {
+	out, err := exec.CommandContext(ctx, c.Program("sluice-playground"), "kubeconfig",
+		"--kubeconfig", c.kubeconfig, "--service-account", account, "-o", file).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("make the controller's kubeconfig: %w: %s", err, out)
+		return fmt.Errorf("make the kubeconfig of %s: %w: %s", account, err, out)
 	}
 	return nil
 }

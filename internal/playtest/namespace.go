@@ -85,6 +85,16 @@ func (ns *Namespace) StartController(flags ...string) {
 	ns.controllers = append(ns.controllers, cmd)
 }
 
+// KubeconfigOf writes a kubeconfig with the rights of a service account of this namespace, and returns its path.
+func (ns *Namespace) KubeconfigOf(account string) string {
+	ns.t.Helper()
+	file := filepath.Join(ns.t.TempDir(), account+".kubeconfig")
+	if err := shared.writeKubeconfig(ns.t.Context(), ns.Name+"/"+account, file); err != nil {
+		ns.t.Fatal(err)
+	}
+	return file
+}
+
 // StopController ends the controller that was started first, of those that run, with a signal.
 func (ns *Namespace) StopController(signal os.Signal) {
 	ns.t.Helper()

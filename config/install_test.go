@@ -1,0 +1,159 @@
+package config_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/playtest"
+)
+
+func TestKustomizeForTheWholeCluster(t *testing.T) {
+	ns := playtest.New(t)
+	apply(t, ns, kustomize(t, ns, "."))
+}
+
+// The chart installs what kustomize does, under another name beside it.
+func TestHelmForTheWholeCluster(t *testing.T) {
+	ns := playtest.New(t)
+	objects := helm(t, ns)
+	apply(t, ns, objects)
+	if diff := cmp.Diff(rules(kustomize(t, ns, "."), ""), rules(objects, "-"+ns.Name)); diff != "" {
+		t.Errorf("rules of the roles by kustomize (-) and by the chart (+):\n%s", diff)
+	}
+}
+
+// Whoever installs Sluice for one namespace gives it the rights of Roles alone. That is enough, but for ClusterAnalysisTemplates.
+func TestOneNamespace(t *testing.T) {
+	for name, render := range map[string]func(*testing.T, *playtest.Namespace) []*unstructured.Unstructured{
+		"kustomize": func(t *testing.T, ns *playtest.Namespace) []*unstructured.Unstructured {
+			return moved(kustomize(t, ns, "../deploy/namespaced"), ns.Name)
+		},
+		"helm": func(t *testing.T, ns *playtest.Namespace) []*unstructured.Unstructured {
+			return helm(t, ns, "--set", "namespaced=true")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ns := playtest.New(t)
+			objects := render(t, ns)
+			for _, o := range objects {
+				if strings.HasPrefix(o.GetKind(), "ClusterRole") {
+					t.Errorf("%s %s is the whole cluster's", o.GetKind(), o.GetName())
+				}
+			}
+			apply(t, ns, objects)
+			ns.StartController("--kubeconfig", ns.KubeconfigOf("argo-rollouts"))
+			ns.CreateRollout(web("web", `{canary: {}}`))
+			ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+			ns.CreateRollout(web("judged", `{canary: {steps: [{analysis: {templates: [{templateName: smoke, clusterScope: true}]}}]}}`))
+			ns.WaitForRollout("judged", "to say that it may not read the template", func(ro *v1alpha1.Rollout) bool {
+				return strings.Contains(ro.Status.Message, `ClusterAnalysisTemplate "smoke" cannot be read: the controller looks after one namespace`)
+			})
+		})
+	}
+}
+
+func web(name, strategy string) string {
+	return strings.NewReplacer("NAME", name, "STRATEGY", strategy).Replace(`
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: NAME}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: NAME}}
+  template:
+    metadata: {labels: {app: NAME}}
+    spec: {containers: [{name: web, image: "web:1"}]}
+  strategy: STRATEGY
+`)
+}
+
+// kustomize renders a folder as `kubectl apply -k` does.
+func kustomize(t *testing.T, ns *playtest.Namespace, folder string) []*unstructured.Unstructured {
+	t.Helper()
+	return objects(t, []byte(kubectl(t, ns, "kustomize", folder)))
+}
+
+// helm renders the chart for a release that is called as the namespace.
+func helm(t *testing.T, ns *playtest.Namespace, flags ...string) []*unstructured.Unstructured {
+	t.Helper()
+	args := append([]string{"tool", "-modfile=go.helm.mod", "helm", "template", ns.Name, "charts/sluice", "--namespace", ns.Name, "--include-crds"}, flags...)
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = playtest.Root()
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	var out, trouble bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &trouble
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("helm template: %v\n%s", err, trouble.String())
+	}
+	return objects(t, out.Bytes())
+}
+
+func objects(t *testing.T, manifests []byte) []*unstructured.Unstructured {
+	t.Helper()
+	var all []*unstructured.Unstructured
+	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096)
+	for {
+		obj := &unstructured.Unstructured{}
+		err := documents.Decode(&obj.Object)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(obj.Object) > 0 {
+			all = append(all, obj)
+		}
+	}
+}
+
+// moved puts objects into another namespace than argo-rollouts.
+func moved(objects []*unstructured.Unstructured, namespace string) []*unstructured.Unstructured {
+	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Namespace" })
+	for _, o := range objects {
+		if o.GetNamespace() != "" {
+			o.SetNamespace(namespace)
+		}
+		subjects, _, _ := unstructured.NestedSlice(o.Object, "subjects") // none is as good
+		for _, subject := range subjects {
+			subject.(map[string]any)["namespace"] = namespace
+		}
+		if len(subjects) > 0 {
+			o.Object["subjects"] = subjects
+		}
+	}
+	return objects
+}
+
+func apply(t *testing.T, ns *playtest.Namespace, objects []*unstructured.Unstructured) {
+	t.Helper()
+	for _, o := range objects {
+		err := ns.Client.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(o), client.FieldOwner("playtest"), client.ForceOwnership)
+		if err != nil {
+			t.Errorf("apply %s %s: %v", o.GetKind(), o.GetName(), err)
+		}
+	}
+}
+
+// rules are those of all roles, by their names without the suffix.
+func rules(objects []*unstructured.Unstructured, suffix string) map[string]any {
+	all := map[string]any{}
+	for _, o := range objects {
+		if kind := o.GetKind(); kind == "ClusterRole" || kind == "Role" {
+			all[kind+" "+strings.TrimSuffix(o.GetName(), suffix)] = o.Object["rules"]
+		}
+	}
+	return all
+}
