@@ -11,6 +11,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
@@ -24,6 +26,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/experiment"
+	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
@@ -155,6 +158,12 @@ func (e *Experiments) observeNamed(ctx context.Context, seen *experiment.Observe
 func (e *Experiments) carryOut(ctx context.Context, log *slog.Logger, seen experiment.Observed) (experiment.Plan, error) {
 	for {
 		next := experiment.Next(seen)
+		if next.NeedsRollout {
+			if err := e.lookAtRollout(ctx, &seen); err != nil {
+				return next, err
+			}
+			continue
+		}
 		level := slog.LevelDebug // a pass that changes nothing has been told of before
 		if next.Writes() {
 			level = slog.LevelInfo
@@ -171,6 +180,25 @@ func (e *Experiments) carryOut(ctx context.Context, log *slog.Logger, seen exper
 	}
 }
 
+// lookAtRollout reads the Rollout that an Experiment belongs to from the API server.
+func (e *Experiments) lookAtRollout(ctx context.Context, seen *experiment.Observed) error {
+	seen.RolloutRead = true
+	owner := metav1.GetControllerOfNoCopy(seen.Experiment)
+	if owner == nil {
+		return nil
+	}
+	var rollout v1alpha1.Rollout
+	err := e.live.Get(ctx, client.ObjectKey{Namespace: seen.Experiment.Namespace, Name: owner.Name}, &rollout)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read rollout %s: %w", owner.Name, err)
+	}
+	seen.Rollout = &rollout
+	return nil
+}
+
 // apply carries a plan out in its order and stops at the first write that fails.
 func (e *Experiments) apply(ctx context.Context, ex *v1alpha1.Experiment, p experiment.Plan) error {
 	for _, changes := range p.Changes() {
@@ -185,14 +213,21 @@ func (e *Experiments) apply(ctx context.Context, ex *v1alpha1.Experiment, p expe
 			return err
 		}
 	}
-	for _, event := range p.Events {
+	e.tell(ex, p.Events)
+	if owner := metav1.GetControllerOfNoCopy(ex); owner != nil && owner.Kind == v1alpha1.KindRollout {
+		e.tell(&v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: ex.Namespace, Name: owner.Name, UID: owner.UID}}, p.RolloutEvents)
+	}
+	return nil
+}
+
+func (e *Experiments) tell(on runtime.Object, events []plan.Event) {
+	for _, event := range events {
 		kind := corev1.EventTypeNormal
 		if event.Warning {
 			kind = corev1.EventTypeWarning
 		}
-		e.events.Event(ex, kind, event.Reason, event.Message)
+		e.events.Event(on, kind, event.Reason, event.Message)
 	}
-	return nil
 }
 
 // templatesOf are the AnalysisTemplates that an Experiment names.

@@ -62,7 +62,8 @@ func TestAnExperimentStep(t *testing.T) {
 		t.Errorf("argument hash is %s, want that of the new version", got)
 	}
 	ns.WaitForRollout("web", "to go on", playtest.AtStep(2))
-	ns.WaitForEvents("web", "ExperimentCreated Created Experiment '"+name+"'", "RolloutStepCompleted Rollout step 2/3 completed (experiment)")
+	ns.WaitForEvents("web", "ExperimentCreated Created Experiment '"+name+"'", "RolloutStepCompleted Rollout step 2/3 completed (experiment)",
+		"ExperimentSuccessful Experiment '"+name+"' transitioned from Running -> Successful", "AnalysisRunSuccessful AnalysisRun '"+name+"-check' transitioned from")
 	ns.PatchStatus("web", resume)
 	ns.WaitForRollout("web", "to be Healthy with the new version", playtest.Healthy)
 	ns.WaitForPodsToGo()

@@ -95,7 +95,7 @@ func TestAnExperimentWithAnAnalysis(t *testing.T) {
 		"ScalingReplicaSet Scaled up ReplicaSet demo-baseline from 0 to 2",
 		"TemplateRunning Template 'canary' transitioned from Progressing -> Running",
 		"AnalysisRunSuccessful AnalysisRun 'demo-check' transitioned from ",
-		"ExperimentSuccessful Experiment transitioned from Running -> Successful: Required AnalysisRuns completed",
+		"ExperimentSuccessful Experiment 'demo' transitioned from Running -> Successful: Required AnalysisRuns completed",
 	)
 	ns.RestartsQuietly(func() map[string]string { return writesOf(ns) })
 }

@@ -25,8 +25,11 @@ type Plan struct {
 	Shrink []plan.Change
 	// Record is what to write into the Experiment itself, after all the above succeeded. Nil when nothing is to be written.
 	Record *Record
-	// Events are published after the record.
-	Events []plan.Event
+	// NeedsRollout: the Rollout whose step the Experiment is must be read before more can be decided. The plan is not to be carried out:
+	// the shell looks, adds what it saw and asks again in the same pass.
+	NeedsRollout bool
+	// Events are published after the record; those of RolloutEvents on the Rollout whose step the Experiment is, if it is one.
+	Events, RolloutEvents []plan.Event
 	// Wake is when to look again if nothing happens first. Zero: there is nothing to wait for.
 	Wake time.Time
 	// Notes are the decisions with their reasons, in the order in which they were taken.

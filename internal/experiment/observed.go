@@ -25,6 +25,10 @@ type Observed struct {
 	AnalysisRuns []*v1alpha1.AnalysisRun
 	// Services that the Experiment controls, and those that have a name that it wants.
 	Services []*corev1.Service
+	// Rollout is the one whose step the Experiment is, read from the API server in this very pass; nil where there is none. It is looked at
+	// only where a plan has asked for it, and then RolloutRead is true.
+	Rollout     *v1alpha1.Rollout
+	RolloutRead bool
 	// Templates are the AnalysisTemplates and ClusterAnalysisTemplates that the spec refers to, and those that they refer to in
 	// turn, as far as they exist.
 	Templates analysis.Templates

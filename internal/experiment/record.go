@@ -34,10 +34,7 @@ func (p *pass) conclude() {
 	for _, v := range p.is.AnalysisRuns {
 		p.tellRun(v)
 	}
-	if p.is.Phase != p.was.Phase {
-		p.event(analysis.Failed(p.is.Phase), v1alpha1.EventExperimentPrefix+string(p.is.Phase), "Experiment transitioned from %s -> %s%s",
-			cmp.Or(string(p.was.Phase), v1alpha1.NoPreviousStatus), p.is.Phase, because(p.is.Message))
-	}
+	p.tellPhase()
 	p.setInvalidSpec()
 	p.setProgressing()
 	p.record()
@@ -49,11 +46,24 @@ func (p *pass) refuse() {
 	p.is.Phase, p.is.Message = cmp.Or(p.was.Phase, v1alpha1.AnalysisPhasePending), "InvalidSpec: "+texts(p.problems)
 	if p.Experiment.Spec.Terminate {
 		p.is.Phase = v1alpha1.AnalysisPhaseError
-		p.event(true, v1alpha1.EventExperimentPrefix+string(p.is.Phase), "Experiment transitioned from %s -> %s%s",
-			cmp.Or(string(p.was.Phase), v1alpha1.NoPreviousStatus), p.is.Phase, because(p.is.Message))
+		p.tellPhase()
 	}
 	p.setProgressing()
 	p.record()
+}
+
+func (p *pass) tellPhase() {
+	if p.is.Phase == p.was.Phase {
+		return
+	}
+	reason, before := v1alpha1.EventExperimentPrefix+string(p.is.Phase), cmp.Or(string(p.was.Phase), v1alpha1.NoPreviousStatus)
+	p.event(analysis.Failed(p.is.Phase), reason, "Experiment '%s' transitioned from %s -> %s%s", p.Experiment.Name, before, p.is.Phase, because(p.is.Message))
+	p.tellRollout()
+}
+
+// tellRollout tells the last event on the Rollout too: who looks at an update finds there how its step goes.
+func (p *pass) tellRollout() {
+	p.plan.RolloutEvents = append(p.plan.RolloutEvents, p.plan.Events[len(p.plan.Events)-1])
 }
 
 func (p *pass) tellTemplate(t *template) {
@@ -74,6 +84,7 @@ func (p *pass) tellRun(v v1alpha1.ExperimentAnalysisRunStatus) {
 	}
 	p.event(analysis.Failed(v.Phase), v1alpha1.EventAnalysisRunPrefix+string(v.Phase), "AnalysisRun '%s' transitioned from %s -> %s%s",
 		v.AnalysisRun, before, v.Phase, because(v.Message))
+	p.tellRollout()
 }
 
 func because(message string) string {

@@ -6,11 +6,37 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
+
+// routedAgain is when the Rollout is looked at again whose routers still send to pods that are to go.
+const routedAgain = time.Second
+
+// routed reports whether the traffic routers of the Rollout whose step this is still send to a ReplicaSet's pods. What they do is in the
+// Rollout's status, and asked of the API server itself: a cache may show last minute's.
+func (p *pass) routed(set *appsv1.ReplicaSet) bool {
+	owner := metav1.GetControllerOfNoCopy(p.Experiment)
+	if owner == nil || owner.Kind != v1alpha1.KindRollout {
+		return false
+	}
+	if !p.RolloutRead {
+		p.plan.NeedsRollout = true
+		return true
+	}
+	if p.Rollout == nil || p.Rollout.UID != owner.UID || p.Rollout.Status.Canary.Weights == nil {
+		return false
+	}
+	for _, d := range p.Rollout.Status.Canary.Weights.Additional {
+		if d.PodTemplateHash == set.Labels[v1alpha1.PodTemplateHashLabel] && d.Weight > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // retire takes the pods of all templates away, and the Services that have none any more.
 func (p *pass) retire() { p.retireSets("the Experiment has ended", func(string) bool { return true }) }
@@ -68,6 +94,11 @@ func (p *pass) retireSet(set *appsv1.ReplicaSet, reason string) {
 	if p.Now.Before(deadline) {
 		p.wake(deadline)
 		p.note(plan.TopicWait, fmt.Sprintf("%s keeps its pods until %s", set.Name, deadline.UTC().Format(time.RFC3339)), reason)
+		return
+	}
+	if p.routed(set) {
+		p.note(plan.TopicWait, set.Name+" keeps its pods", "the Rollout's routers still send to them")
+		p.wake(p.Now.Add(routedAgain))
 		return
 	}
 	to.Spec.Replicas = new(int32)

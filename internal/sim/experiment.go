@@ -96,6 +96,10 @@ func (c *ExperimentController) pass() bool {
 	crashAfter := c.CrashAfter()
 	for {
 		pass.Plan = experiment.Next(pass.Observed)
+		if pass.Plan.NeedsRollout {
+			pass.Observed.Rollout, pass.Observed.RolloutRead = c.world.rollout, true
+			continue
+		}
 		pass.Outcome = c.world.applyExperiment(pass.Plan, crashAfter)
 		failure, failed := pass.failure()
 		if !failed {
