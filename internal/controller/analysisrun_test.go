@@ -395,3 +395,19 @@ func TestJobsOutliveTheController(t *testing.T) {
 		t.Errorf("%d Jobs for 2 measurements", len(jobs.Items))
 	}
 }
+
+func TestJobsOfMeasurementsThatAreNotKeptAreDeleted(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController()
+	made := createRun(t, ns, "run", `{measurementRetention: [{metricName: load, limit: 1}], metrics: [{name: load, interval: 1s, count: 2, provider: {job: {spec: {template: {spec: {containers: [{name: load, image: "busybox:1", command: ["true"]}]}}}}}}]}`)
+	run := ns.WaitForAnalysisRun("run", "to end", hasEnded)
+	if r := run.Status.MetricResults[0]; run.Status.Phase != v1alpha1.AnalysisPhaseSuccessful || r.Count != 2 || len(r.Measurements) != 1 {
+		t.Errorf("%s: %+v", run.Status.Phase, r)
+	}
+	ns.WaitForJobToGo(string(made.UID) + ".load.1")
+	var kept batchv1.Job
+	if err := ns.Client.Get(t.Context(), client.ObjectKey{Namespace: ns.Name, Name: string(made.UID) + ".load.2"}, &kept); err != nil {
+		t.Errorf("the Job of the measurement that is kept: %v", err)
+	}
+}

@@ -358,6 +358,14 @@ func (s *world) apply(p measure.Plan) bool {
 		p.Wake = time.Time{}
 	}
 	s.wake = p.Wake
+	if s.run.Status.CompletedAt == nil && p.Wake.IsZero() && len(s.flights) == 0 {
+		panic("nothing would ever happen again")
+	}
+	for _, r := range s.run.Status.MetricResults {
+		if r.Count != r.Successful+r.Failed+r.Inconclusive {
+			panic(fmt.Sprintf("the counts of %s do not add up: %+v", r.Name, r))
+		}
+	}
 	return s.land()
 }
 

@@ -1,0 +1,109 @@
+package measure_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis/measure"
+	"github.com/sluice-delivery/sluice/internal/metric"
+)
+
+// begun is a run that has been recorded once and measures, with the task of its first measurement.
+func begun(t *testing.T) (measure.Observed, measure.Task) {
+	t.Helper()
+	run := &v1alpha1.AnalysisRun{}
+	run.Spec.Metrics = []v1alpha1.Metric{{
+		Name: "a", Interval: "10s", Count: new(intstr.FromInt32(5)), Provider: v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{URL: "http://test"}},
+	}}
+	seen := measure.Observed{Now: zero, Run: run, Providers: []string{"web"}}
+	p := measure.Next(seen)
+	if p.Record == nil || len(p.Measure) != 1 {
+		t.Fatalf("the first pass: %+v", p)
+	}
+	seen.Run = p.Record.To
+	return seen, p.Measure[0]
+}
+
+func result(task measure.Task) measure.Result {
+	return measure.Result{Task: task, StartedAt: zero, FinishedAt: zero, Reading: metric.Reading{Value: 1, Text: "1"}}
+}
+
+// TestResultsCountOnce gives the engine a result again that the status has already: the write was made, and its answer was lost.
+func TestResultsCountOnce(t *testing.T) {
+	seen, task := begun(t)
+	seen.Results = []measure.Result{result(task)}
+	p := measure.Next(seen)
+	if p.Record == nil || p.Record.To.Status.MetricResults[0].Count != 1 {
+		t.Fatalf("the measurement was not recorded: %+v", p)
+	}
+	seen.Run = p.Record.To
+	if again := measure.Next(seen); again.Record != nil {
+		t.Errorf("it was recorded again: %s", cmp.Diff(p.Record.To.Status, again.Record.To.Status))
+	}
+}
+
+// TestASettledRunIsNotWritten: nothing came back, nothing is due.
+func TestASettledRunIsNotWritten(t *testing.T) {
+	seen, _ := begun(t)
+	seen.Busy = []string{"a"}
+	if p := measure.Next(seen); !cmp.Equal(p, measure.Plan{}) {
+		t.Errorf("a plan for a run that waits for a measurement: %+v", p)
+	}
+	seen.Busy = nil
+	seen.Results = []measure.Result{result(metricTask(seen))}
+	seen.Run = measure.Next(seen).Record.To
+	seen.Results, seen.Now = nil, zero.Add(5*time.Second)
+	p := measure.Next(seen)
+	if p.Record != nil || len(p.Measure) > 0 || !p.Wake.Equal(zero.Add(10*time.Second)) {
+		t.Errorf("a plan between two measurements: %+v", p)
+	}
+}
+
+func metricTask(seen measure.Observed) measure.Task { return measure.Next(seen).Measure[0] }
+
+// TestResultsOfTwoMeasurements come back together where the first could not be recorded at once.
+func TestResultsOfTwoMeasurements(t *testing.T) {
+	seen, first := begun(t)
+	second := first
+	second.Number = 2
+	seen.Results = []measure.Result{result(first), result(second), result(second)}
+	p := measure.Next(seen)
+	if r := p.Record.To.Status.MetricResults[0]; r.Count != 2 || len(r.Measurements) != 2 {
+		t.Errorf("%+v, want two measurements", r)
+	}
+}
+
+func TestSecretsAreHidden(t *testing.T) {
+	for name, c := range map[string]struct {
+		secrets measure.Secrets
+		text    string
+	}{
+		"as it is":                   {measure.Secrets{"s3cret"}, "token s3cret!"},
+		"in JSON":                    {measure.Secrets{`a"b<c`}, `{"token": "a\"b\u003cc"}`},
+		"in quotes":                  {measure.Secrets{"a\tb"}, `"a\tb"`},
+		"in a query":                 {measure.Secrets{"a b/c"}, "http://x/?t=a+b%2Fc"},
+		"in a path":                  {measure.Secrets{"a b/c"}, "http://x/a%20b%2Fc"},
+		"without the end of a line":  {measure.Secrets{"s3cret\n"}, "token s3cret!"},
+		"on one line":                {measure.Secrets{"a\n  b"}, "token a b!"},
+		"one that is part of others": {measure.Secrets{"key", "key-2"}, "key-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := c.secrets.Hide(c.text)
+			for _, secret := range c.secrets {
+				if c.secrets.Hide(got) != got || got == c.text {
+					t.Errorf("%q still shows %q", got, secret)
+				}
+			}
+		})
+	}
+	if got := (measure.Secrets{""}).Hide("abc"); got != "abc" {
+		t.Errorf("an empty secret made %q", got)
+	}
+	if got := (measure.Secrets{"key", "key-2"}).Hide("key-2"); got != "*****" {
+		t.Errorf("%q, want the longest hidden as a whole", got)
+	}
+}
