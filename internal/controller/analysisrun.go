@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -84,7 +85,19 @@ func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (re
 	for _, n := range next.Notes {
 		log.Info(n.Text, "reason", n.Reason)
 	}
-	full, err := r.apply(ctx, &run, next, len(seen.Results))
+	var full bool
+	aside := r.tellsOfMeasurementsOnly(next)
+	switch recording := r.flights.isRecording(req.NamespacedName, !aside); {
+	case recording && !aside:
+		return reconcile.Result{}, nil // behind the write
+	case recording:
+		full = r.begin(req.NamespacedName, next)
+	case aside && next.Record != nil && len(seen.Results) > 0:
+		r.recordAside(log, next, len(seen.Results))
+		full = r.begin(req.NamespacedName, next)
+	default:
+		full, err = r.apply(ctx, &run, next, len(seen.Results))
+	}
 	switch {
 	case movedOn(err):
 		log.Debug("the world has moved on, looking again", "error", err)
@@ -143,13 +156,56 @@ func (r *AnalysisRuns) apply(ctx context.Context, run *v1alpha1.AnalysisRun, p m
 		}
 		r.events.Event(run, kind, e.Reason, e.Message)
 	}
-	for _, task := range p.Measure {
-		full = !r.flights.begin(key, task) || full
-	}
+	full = r.begin(key, p)
 	if p.Delete != "" {
 		return full, r.remove(ctx, run)
 	}
 	return full, nil
+}
+
+// begin begins the measurements of a plan. It reports whether there was no room for one.
+func (r *AnalysisRuns) begin(key types.NamespacedName, p measure.Plan) (full bool) {
+	for _, task := range p.Measure {
+		full = !r.flights.begin(key, task) || full
+	}
+	return full
+}
+
+// tellsOfMeasurementsOnly reports whether nothing of a plan depends on its record being written first: a run that goes on as it did, and
+// whose measurements leave nothing behind.
+func (r *AnalysisRuns) tellsOfMeasurementsOnly(p measure.Plan) bool {
+	if len(p.Stop)+len(p.Cancel)+len(p.Events) > 0 || p.Delete != "" {
+		return false
+	}
+	if p.Record == nil {
+		return true
+	}
+	leavesTraces := func(m v1alpha1.Metric) bool {
+		provider := r.providers[metric.NameOf(m.Provider)]
+		_, asynchronous := provider.(metric.Asynchronous)
+		_, tidy := provider.(metric.Tidy)
+		return asynchronous || tidy
+	}
+	from, to := p.Record.From, p.Record.To
+	return from.Status.Phase == to.Status.Phase && from.Status.StartedAt != nil && !slices.ContainsFunc(to.Spec.Metrics, leavesTraces)
+}
+
+// recordAside writes a record of measurements without anything waiting for it. What cannot be written is decided on again.
+func (r *AnalysisRuns) recordAside(log *slog.Logger, p measure.Plan, results int) {
+	from, to := p.Record.From.DeepCopy(), p.Record.To.DeepCopy()
+	key := client.ObjectKeyFromObject(to)
+	r.flights.record(key, results, func(ctx context.Context) error {
+		err := r.client.Patch(ctx, to, guarded(from))
+		switch {
+		case err == nil:
+			r.sent.wrote(key, to, r.clock.Now())
+		case movedOn(err):
+			log.Debug("the world has moved on, looking again", "error", err)
+		default:
+			log.Error("patch the status of an AnalysisRun; it is tried again", "error", err)
+		}
+		return err
+	})
 }
 
 func (r *AnalysisRuns) stop(ctx context.Context, task measure.Task) error {

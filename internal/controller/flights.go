@@ -23,6 +23,8 @@ const (
 	// mostFlights is how many measurements are under way at most. It bounds memory, not speed: one that waits for its server costs
 	// nothing else, and so a slow server delays nobody.
 	mostFlights = 5000
+	// mostPens is how many statuses are written at once that only tell of measurements.
+	mostPens = 30
 	// whenFull is how long to wait when there are that many.
 	whenFull = time.Second
 )
@@ -33,8 +35,11 @@ type flights struct {
 	base      context.Context //nolint:containedctx // measurements outlive the pass that begins them
 	clock     clock.PassiveClock
 	providers registry.Registry
-	// landed is told of AnalysisRuns to look at.
-	landed func(types.NamespacedName)
+	// landed is told of AnalysisRuns to look at, after a while.
+	landed func(types.NamespacedName, time.Duration)
+
+	// pens bounds how many statuses are written at once.
+	pens chan struct{}
 
 	mu    sync.Mutex
 	runs  map[types.NamespacedName]*runFlights
@@ -47,17 +52,18 @@ type runFlights struct {
 	uid     types.UID
 	busy    map[string]context.CancelFunc
 	results []measure.Result
+	// recording: results are being written into the status; waiting: a pass waits until they are.
+	recording, waiting bool
 }
 
 func newFlights(ctx context.Context, clk clock.PassiveClock, providers registry.Registry) *flights {
 	return &flights{
 		base: ctx, clock: clk, providers: providers,
-		landed: func(types.NamespacedName) {}, runs: map[types.NamespacedName]*runFlights{},
+		landed: func(types.NamespacedName, time.Duration) {}, runs: map[types.NamespacedName]*runFlights{}, pens: make(chan struct{}, mostPens),
 	}
 }
 
-// later is the priority of results, and inTime that of measurements that are due: where writes are slow, results wait for them, and
-// measurements do not wait for results.
+// later is the priority of results, and inTime that of measurements that are due.
 const (
 	later  = -1
 	inTime = 0
@@ -71,8 +77,8 @@ func (f *flights) announce(_ context.Context, queue workqueue.TypedRateLimitingI
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.landed = func(key types.NamespacedName) {
-		ordered.AddWithOpts(priorityqueue.AddOpts{Priority: new(later)}, reconcile.Request{NamespacedName: key})
+	f.landed = func(key types.NamespacedName, after time.Duration) {
+		ordered.AddWithOpts(priorityqueue.AddOpts{Priority: new(later), After: after}, reconcile.Request{NamespacedName: key})
 	}
 	return nil
 }
@@ -137,7 +143,7 @@ func (f *flights) drop(key types.NamespacedName) {
 }
 
 func (f *flights) tidy(key types.NamespacedName) {
-	if run := f.runs[key]; run != nil && len(run.busy) == 0 && len(run.results) == 0 {
+	if run := f.runs[key]; run != nil && len(run.busy) == 0 && len(run.results) == 0 && !run.recording {
 		delete(f.runs, key)
 	}
 }
@@ -167,6 +173,63 @@ func (f *flights) begin(key types.NamespacedName, task measure.Task) bool {
 	return true
 }
 
+// isRecording reports whether results of an AnalysisRun are being written. If the pass that asks has to wait for that, the AnalysisRun is
+// looked at again behind it.
+func (f *flights) isRecording(key types.NamespacedName, waits bool) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	run := f.runs[key]
+	if run == nil || !run.recording {
+		return false
+	}
+	run.waiting = run.waiting || waits
+	return true
+}
+
+// record writes the first results of an AnalysisRun into its status, beside the passes: where the API server is slow, measurements go on in
+// time, and the next write has all that came back meanwhile.
+func (f *flights) record(key types.NamespacedName, results int, write func(context.Context) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	run := f.runs[key]
+	if run == nil {
+		return // it is gone
+	}
+	run.recording = true
+	f.all.Go(func() {
+		f.pens <- struct{}{}
+		err := write(f.base)
+		<-f.pens
+		f.recorded(key, run, results, err)
+	})
+}
+
+func (f *flights) recorded(key types.NamespacedName, run *runFlights, results int, err error) {
+	f.mu.Lock()
+	again := run.waiting || err != nil
+	run.recording, run.waiting = false, false
+	if err == nil {
+		run.results = run.results[results:]
+		again = again || len(run.results) > 0
+	}
+	wanted := f.runs[key] == run
+	if wanted {
+		f.tidy(key)
+	}
+	landed := f.landed
+	f.mu.Unlock()
+	var after time.Duration
+	switch {
+	case movedOn(err):
+		after = lookAgain
+	case err != nil:
+		after = whenFull
+	}
+	if again && wanted {
+		landed(key, after)
+	}
+}
+
 // land takes a result in and has its AnalysisRun looked at.
 func (f *flights) land(key types.NamespacedName, result measure.Result) {
 	f.mu.Lock()
@@ -180,7 +243,7 @@ func (f *flights) land(key types.NamespacedName, result measure.Result) {
 	landed := f.landed
 	f.mu.Unlock()
 	if wanted {
-		landed(key)
+		landed(key, 0)
 	}
 }
 

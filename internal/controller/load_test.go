@@ -36,6 +36,9 @@ type store struct {
 	mu      sync.Mutex
 	runs    map[types.NamespacedName]*v1alpha1.AnalysisRun
 	version int
+	patches int
+	// busy, while it is not nil, is closed when writes get an answer.
+	busy chan struct{}
 }
 
 func (s *store) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
@@ -54,7 +57,14 @@ func (s *store) Patch(_ context.Context, obj client.Object, patch client.Patch, 
 		return err
 	}
 	s.mu.Lock()
+	busy := s.busy
+	s.mu.Unlock()
+	if busy != nil {
+		<-busy
+	}
+	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.patches++
 	key := client.ObjectKeyFromObject(obj)
 	if s.runs[key].ResourceVersion != obj.GetResourceVersion() {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "analysisruns"}, key.Name, nil)
@@ -63,6 +73,26 @@ func (s *store) Patch(_ context.Context, obj client.Object, patch client.Patch, 
 	obj.SetResourceVersion(strconv.Itoa(s.version))
 	s.runs[key] = obj.(*v1alpha1.AnalysisRun).DeepCopy()
 	return nil
+}
+
+// hold lets writes wait until answer is called.
+func (s *store) hold() (answer func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	busy := make(chan struct{})
+	s.busy = busy
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.busy = nil
+		close(busy)
+	}
+}
+
+func (s *store) written() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.patches
 }
 
 // landings are the AnalysisRuns whose measurements came back.
@@ -83,10 +113,41 @@ type load struct {
 	clock    *testingclock.FakePassiveClock
 	runs     *AnalysisRuns
 	landings *landings
+	api      *store
 	// wake is when to look at each AnalysisRun.
 	wake map[types.NamespacedName]time.Time
 	// stuck is how many measurements wait for a server that does not answer.
 	stuck int
+	// unwritten: writes get no answer, and are not waited for.
+	unwritten bool
+}
+
+var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func newLoad(t *testing.T, most int) *load {
+	l := &load{
+		T: t, clock: testingclock.NewFakePassiveClock(began), wake: map[types.NamespacedName]time.Time{},
+		landings: &landings{keys: make(chan types.NamespacedName, most)},
+		api:      &store{runs: map[types.NamespacedName]*v1alpha1.AnalysisRun{}},
+	}
+	l.runs = NewAnalysisRuns(t.Context(), l.clock, l.api, l.api, &record.FakeRecorder{}, slog.New(slog.DiscardHandler),
+		registry.New(registry.Options{Clock: l.clock}))
+	if err := l.runs.flights.announce(t.Context(), l.landings); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// add adds an AnalysisRun that asks a server every 10 s.
+func (l *load) add(name, url string) {
+	run := &v1alpha1.AnalysisRun{ObjectMeta: metav1.ObjectMeta{Namespace: "load", Name: name, UID: types.UID(name), ResourceVersion: "0"}}
+	run.Spec.Metrics = []v1alpha1.Metric{{
+		Name: "a", Interval: "10s", SuccessCondition: "result < 0.05", FailureLimit: new(intstr.FromInt32(0)),
+		Provider: v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{URL: url, TimeoutSeconds: 600}},
+	}}
+	key := client.ObjectKeyFromObject(run)
+	l.api.runs[key] = run
+	l.wake[key] = began
 }
 
 func (l *load) reconcile(key types.NamespacedName) {
@@ -109,21 +170,26 @@ func (l *load) settle() {
 			l.reconcile(key)
 		}
 	}
-	for l.flying() > l.stuck {
-		l.reconcile(<-l.landings.keys)
-	}
-	for len(l.landings.keys) > 0 {
-		l.reconcile(<-l.landings.keys)
+	for l.flying() > l.stuck || len(l.landings.keys) > 0 {
+		select {
+		case key := <-l.landings.keys:
+			l.reconcile(key)
+		default:
+			runtime.Gosched()
+		}
 	}
 }
 
-// flying is how many measurements are under way, or landed and not looked at.
+// flying is how many measurements are under way, or landed and not in a status.
 func (l *load) flying() int {
 	l.runs.flights.mu.Lock()
 	defer l.runs.flights.mu.Unlock()
 	n := 0
 	for _, run := range l.runs.flights.runs {
-		n += len(run.busy) + len(run.results)
+		n += len(run.busy)
+		if !l.unwritten {
+			n += len(run.results)
+		}
 	}
 	return n
 }
@@ -169,34 +235,14 @@ func TestAThousandAnalysisRuns(t *testing.T) {
 	}))
 	defer server.Close()
 
-	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	l := &load{
-		T: t, clock: testingclock.NewFakePassiveClock(began), wake: map[types.NamespacedName]time.Time{},
-		landings: &landings{keys: make(chan types.NamespacedName, 2*many)}, stuck: few,
-	}
-	api := &store{runs: map[types.NamespacedName]*v1alpha1.AnalysisRun{}}
-	add := func(name, path string) {
-		run := &v1alpha1.AnalysisRun{ObjectMeta: metav1.ObjectMeta{Namespace: "load", Name: name, UID: types.UID(name), ResourceVersion: "0"}}
-		run.Spec.Metrics = []v1alpha1.Metric{{
-			Name: "a", Interval: "10s", SuccessCondition: "result < 0.05", FailureLimit: new(intstr.FromInt32(0)),
-			Provider: v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{URL: server.URL + path, TimeoutSeconds: 600}},
-		}}
-		key := client.ObjectKeyFromObject(run)
-		api.runs[key] = run
-		l.wake[key] = began
-	}
+	l := newLoad(t, 2*many)
+	l.stuck = few
 	for i := range many {
-		add(fmt.Sprintf("quick-%d", i), "/")
+		l.add(fmt.Sprintf("quick-%d", i), server.URL+"/")
 	}
 	for i := range few {
-		add(fmt.Sprintf("slow-%d", i), "/slow")
+		l.add(fmt.Sprintf("slow-%d", i), server.URL+"/slow")
 	}
-	l.runs = NewAnalysisRuns(t.Context(), l.clock, api, api, &record.FakeRecorder{}, slog.New(slog.DiscardHandler),
-		registry.New(registry.Options{Clock: l.clock}))
-	if err := l.runs.flights.announce(t.Context(), l.landings); err != nil {
-		t.Fatal(err)
-	}
-
 	l.advance(began.Add(30 * time.Second))
 	if got := asked.Load(); got != 4*many {
 		t.Fatalf("after 30 s the server was asked %d times, want %d: at 0, 10, 20 and 30 s by each but those that wait for it", got, 4*many)
@@ -216,7 +262,7 @@ func TestAThousandAnalysisRuns(t *testing.T) {
 		t.Errorf("memory grew from %d to %d bytes", heap, heapNow)
 	}
 	want := int32(loadFor/(10*time.Second)) + 1
-	for key, run := range api.runs {
+	for key, run := range l.api.runs {
 		r := run.Status.MetricResults[0]
 		late := slices.ContainsFunc(r.Measurements, func(m v1alpha1.Measurement) bool {
 			return m.StartedAt.Sub(began)%(10*time.Second) != 0
@@ -227,4 +273,39 @@ func TestAThousandAnalysisRuns(t *testing.T) {
 		}
 	}
 	t.Logf("%d measurements; goroutines %d → %d, heap %d → %d KiB", asked.Load(), goroutines, grownTo, heap>>10, heapNow>>10)
+}
+
+// TestMeasurementsDoNotWaitForWrites lets the API server answer no write for a while: measurements come in time all the same, and count when
+// it does, each once and all in one write.
+func TestMeasurementsDoNotWaitForWrites(t *testing.T) {
+	const many = 100 // more than are written at once
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		_, _ = io.WriteString(w, "0.01")
+	}))
+	defer server.Close()
+	l := newLoad(t, 10*many)
+	for i := range many {
+		l.add(fmt.Sprintf("run-%d", i), server.URL)
+	}
+	l.advance(began.Add(5 * time.Second))
+	l.unwritten = true
+	answer := l.api.hold()
+	l.advance(began.Add(35 * time.Second))
+	if got := asked.Load(); got != 4*many {
+		t.Errorf("after 35 s the server was asked %d times, want %d: at 0, 10, 20 and 30 s", got, 4*many)
+	}
+	before := l.api.written()
+	l.unwritten = false
+	answer()
+	l.settle()
+	for key, run := range l.api.runs {
+		if r := run.Status.MetricResults[0]; r.Count != 4 || len(r.Measurements) != 4 {
+			t.Errorf("%s: %+v, want 4 measurements", key, r)
+		}
+	}
+	if written := l.api.written() - before; written > 2*many {
+		t.Errorf("%d writes for 3 measurements each of %d runs, want two each at most", written, many)
+	}
 }
