@@ -89,6 +89,17 @@ func (w *World) CreateTemplate(name string, others ...string) {
 	w.putTemplate(name, template)
 }
 
+// PutTemplates adds templates as somebody wrote them.
+func (w *World) PutTemplates(templates analysis.Templates) {
+	all := maps.Clone(w.analyses.templates)
+	if all == nil {
+		all = analysis.Templates{}
+	}
+	maps.Copy(all, templates)
+	w.analyses.templates = all
+	w.notify()
+}
+
 // DeleteTemplate deletes an AnalysisTemplate.
 func (w *World) DeleteTemplate(name string) { w.putTemplate(name, nil) }
 

@@ -139,6 +139,27 @@ func (w *World) PodCount() int {
 	return n
 }
 
+// Version is one ReplicaSet with its pods.
+type Version struct {
+	Hash, Image             string
+	Wanted, Pods, Available int
+}
+
+// Versions are the ReplicaSets, the oldest first.
+func (w *World) Versions() []Version {
+	versions := make([]Version, len(w.sets))
+	for i, s := range w.sets {
+		v := Version{Hash: s.Labels[v1alpha1.PodTemplateHashLabel], Image: imageOf(s), Wanted: s.desired(), Pods: len(s.pods)}
+		for _, p := range s.pods {
+			if p.available(w.now, s.minReady()) {
+				v.Available++
+			}
+		}
+		versions[i] = v
+	}
+	return versions
+}
+
 // Desired is how many pods the ReplicaSets ask for.
 func (w *World) Desired() int {
 	n := 0

@@ -30,6 +30,14 @@ func (w *World) CreateService(name string) {
 	}))
 }
 
+// PutService adds a Service as somebody wrote it.
+func (w *World) PutService(s *corev1.Service) {
+	s = s.DeepCopy()
+	w.uid++
+	s.UID, s.ResourceVersion = types.UID(name("uid", w.uid)), w.nextVersion()
+	w.putServices(append(slices.Clone(w.services), s))
+}
+
 // DeleteService deletes a Service by hand.
 func (w *World) DeleteService(name string) {
 	w.putServices(slices.DeleteFunc(slices.Clone(w.services), func(s *corev1.Service) bool { return s.Name == name }))

@@ -1,0 +1,304 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Simulation is an update as it would go, from the new template on.
+type Simulation struct {
+	Rollout string `json:"rollout"`
+	// Strategy is Canary or BlueGreen.
+	Strategy string   `json:"strategy"`
+	Moments  []Moment `json:"moments"`
+	Summary  Played   `json:"summary"`
+	// Warnings are what is unwise in the spec, or what the picture cannot show.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Moment is what has changed at an instant, and how things are behind it.
+type Moment struct {
+	// At is the time since the new template, in seconds.
+	At Seconds `json:"at"`
+	// Done is what was done, Waiting what is waited for.
+	Done    []string `json:"done,omitempty"`
+	Waiting string   `json:"waiting,omitempty"`
+	// Step is the current step, counted from one, and Steps how many there are; none for blue-green.
+	Step  int `json:"step,omitempty"`
+	Steps int `json:"steps,omitempty"`
+	// Weight is the new version's share of the traffic in percent.
+	Weight   float64 `json:"weight"`
+	Phase    string  `json:"phase"`
+	Message  string  `json:"message,omitempty"`
+	Versions []Pods  `json:"versions"`
+}
+
+// Pods are those of one version.
+type Pods struct {
+	Version   string `json:"version"`
+	Wanted    int    `json:"wanted"`
+	Pods      int    `json:"pods"`
+	Available int    `json:"available"`
+}
+
+// Played is a simulation in numbers.
+type Played struct {
+	// Phase at the end.
+	Phase   string `json:"phase"`
+	Message string `json:"message,omitempty"`
+	// Promoted: the new version is the stable one at the end. Aborted: the update was given up.
+	Promoted bool `json:"promoted"`
+	Aborted  bool `json:"aborted"`
+	// Duration until nothing happened any more.
+	Duration Seconds `json:"duration"`
+	// MostPods is how many pods there were at most, LeastAvailable how many could serve at least.
+	MostPods       int `json:"mostPods"`
+	LeastAvailable int `json:"leastAvailable"`
+	// Passes is how often the controller decided.
+	Passes int `json:"passes"`
+}
+
+// Seconds is a duration that programs read as a number.
+type Seconds time.Duration
+
+// MarshalJSON writes seconds with fractions.
+func (s Seconds) MarshalJSON() ([]byte, error) {
+	return []byte(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", time.Duration(s).Seconds()), "0"), ".")), nil
+}
+
+func (s Seconds) String() string {
+	d := time.Duration(s)
+	if d >= time.Second {
+		d = d.Round(time.Second)
+	}
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// Text is the picture for a terminal, or for a pipe where Width is 0.
+func (s Simulation) Text(o TextOptions) string { return draw(o, s.lines) }
+
+func (s Simulation) lines(_ fold, limit int) []line {
+	if limit <= 0 {
+		limit = 100
+	}
+	lines := []line{{{text: fmt.Sprintf("%s: %s", s.Rollout, s.Strategy)}}, {}}
+	for _, m := range s.Moments {
+		lines = append(lines, m.lines(limit)...)
+	}
+	lines = append(lines, line{})
+	lines = append(lines, s.chart(limit)...)
+	lines = append(lines, line{})
+	lines = append(lines, s.Summary.lines(limit)...)
+	for _, w := range s.Warnings {
+		for i, text := range folded("warning: "+w, limit-2) {
+			if i > 0 {
+				text = "  " + text
+			}
+			lines = append(lines, line{{text: text, colour: yellow}})
+		}
+	}
+	return lines
+}
+
+// momentIndent is where what happened at an instant begins.
+const momentIndent = 10
+
+func (m Moment) lines(limit int) []line {
+	head := []string{}
+	if m.Steps > 0 {
+		head = append(head, fmt.Sprintf("step %d/%d", min(m.Step, m.Steps), m.Steps))
+	}
+	head = append(head, fmt.Sprintf("new %.0f %%", m.Weight))
+	for _, v := range m.Versions {
+		pods := fmt.Sprintf("%s %d/%d", v.Version, v.Available, v.Wanted)
+		if v.Pods != v.Wanted {
+			pods += fmt.Sprintf(" (%d exist)", v.Pods)
+		}
+		head = append(head, pods)
+	}
+	state := m.Phase
+	if m.Message != "" {
+		state += ": " + m.Message
+	}
+	now := strings.Join(head, "  ")
+	first := line{{text: fmt.Sprintf("%-*s", momentIndent, m.At)}, {text: now}}
+	fits := momentIndent+width(now)+2+width(state) <= limit
+	if fits {
+		first = append(first, span{text: "  "}, span{text: state, colour: phaseColour(m.Phase)})
+	}
+	lines := []line{first}
+	add := func(mark, text string, c colour) {
+		for i, part := range folded(text, limit-momentIndent-4) {
+			if i > 0 {
+				mark = " "
+			}
+			lines = append(lines, line{{text: strings.Repeat(" ", momentIndent)}, {text: mark + " ", colour: c}, {text: part, colour: c}})
+		}
+	}
+	if !fits {
+		add("=", state, phaseColour(m.Phase))
+	}
+	for _, d := range m.Done {
+		add("+", d, "")
+	}
+	if m.Waiting != "" {
+		add("…", m.Waiting, faint)
+	}
+	return lines
+}
+
+func phaseColour(phase string) colour {
+	switch phase {
+	case "Healthy":
+		return green
+	case "Degraded":
+		return red
+	case "Paused":
+		return yellow
+	}
+	return faint
+}
+
+func (p Played) lines(limit int) []line {
+	end := "promoted"
+	switch {
+	case p.Aborted:
+		end = "aborted"
+	case !p.Promoted:
+		end = "not finished"
+	}
+	state := p.Phase
+	if p.Message != "" {
+		state += ": " + p.Message
+	}
+	lines := []line{field("Result:", span{text: end + " after " + p.Duration.String()})}
+	for i, part := range folded(state, limit-labelWidth) {
+		label := ""
+		if i == 0 {
+			label = "Status:"
+		}
+		lines = append(lines, field(label, span{text: part, colour: phaseColour(p.Phase)}))
+	}
+	return append(lines,
+		field("Most pods:", span{text: fmt.Sprint(p.MostPods)}),
+		field("Least capacity:", span{text: fmt.Sprintf("%d available", p.LeastAvailable)}),
+	)
+}
+
+// chartHeight is how many rows of a terminal the pods take.
+const chartHeight = 8
+
+// chart draws the available pods of the new version, those of others, and pods that are not available, over the time.
+func (s Simulation) chart(limit int) []line {
+	columns := max(20, min(limit, 120)-8)
+	end := time.Duration(s.Summary.Duration)
+	if end <= 0 || s.Summary.MostPods == 0 || len(s.Moments) == 0 {
+		return nil
+	}
+	top := s.Summary.MostPods
+	rows := min(chartHeight, top)
+	var lines []line
+	for row := rows; row >= 1; row-- {
+		label := ""
+		if row == rows {
+			label = fmt.Sprint(top)
+		}
+		l := line{{text: fmt.Sprintf("%4s ", label)}}
+		for c := range columns {
+			at := s.at(time.Duration(float64(end) * float64(c) / float64(columns-1)))
+			level := (float64(row) - 0.5) * float64(top) / float64(rows)
+			mark, colour := at.mark(level)
+			l = append(l, span{text: mark, colour: colour})
+		}
+		lines = append(lines, l)
+	}
+	weights := line{{text: "   % "}}
+	for c := range columns {
+		at := s.at(time.Duration(float64(end) * float64(c) / float64(columns-1)))
+		weights = append(weights, span{text: string([]rune(" ▁▂▃▄▅▆▇█")[min(8, int(at.Weight*8/100+0.5))])})
+	}
+	lines = append(lines, weights)
+	right := Seconds(end).String()
+	lines = append(lines, line{{text: "     0s" + strings.Repeat(" ", max(1, columns-2-len(right))) + right}})
+	return append(lines, line{
+		{text: "     "},
+		{text: "█", colour: green},
+		{text: " new  "},
+		{text: "▓", colour: cyan},
+		{text: " others  "},
+		{text: "░", colour: faint},
+		{text: " not available  % the new version's share of the traffic"},
+	})
+}
+
+// at is the last moment that is not after a time.
+func (s Simulation) at(t time.Duration) Moment {
+	last := s.Moments[0]
+	for _, m := range s.Moments {
+		if time.Duration(m.At) > t {
+			break
+		}
+		last = m
+	}
+	return last
+}
+
+// mark is what stands at a height of the chart: the new version at the bottom.
+func (m Moment) mark(level float64) (string, colour) {
+	fresh, others, rest := m.stack()
+	switch {
+	case level <= float64(fresh):
+		return "█", green
+	case level <= float64(fresh+others):
+		return "▓", cyan
+	case level <= float64(fresh+others+rest):
+		return "░", faint
+	}
+	return " ", ""
+}
+
+// stack is the available pods of the new version and of the others, and the pods that are not available. The new version is the last one.
+func (m Moment) stack() (fresh, others, rest int) {
+	for _, v := range m.Versions {
+		if v.Version == NewVersion {
+			fresh += v.Available
+		} else {
+			others += v.Available
+		}
+		rest += v.Pods - v.Available
+	}
+	return fresh, others, rest
+}
+
+// NewVersion is what the version is called that a simulation updates to, OldVersion what was there before.
+const (
+	NewVersion = "new"
+	OldVersion = "old"
+)
+
+// folded breaks a text into lines of so many columns.
+func folded(text string, columns int) []string {
+	columns = max(columns, 20)
+	var lines []string
+	current := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case current == "":
+			current = word
+		case width(current)+1+width(word) <= columns:
+			current += " " + word
+		default:
+			lines = append(lines, current)
+			current = word
+		}
+	}
+	return append(lines, current)
+}
