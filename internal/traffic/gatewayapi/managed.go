@@ -69,6 +69,7 @@ func (r *route) managedRules(managed traffic.Route, of rule, kind string, want t
 	var (
 		conditions []traffic.RequestMatch
 		finish     func(rule)
+		mirrors    bool
 	)
 	list, _ := of["backendRefs"].([]any)
 	stable := list[r.find(list, want.Stable.Service)].(map[string]any)
@@ -83,13 +84,13 @@ func (r *route) managedRules(managed traffic.Route, of rule, kind string, want t
 		}
 		finish = func(to rule) { to["backendRefs"] = []any{canary} }
 	case traffic.MirrorRoute:
-		conditions = m.Match
+		conditions, mirrors = m.Match, true
 		finish = func(to rule) {
 			filters, _ := to["filters"].([]any)
 			to["filters"] = append(filters, mirror(canary, m.Percent))
 		}
 	}
-	matches, problem := r.product(matcherOf(kind), of, conditions)
+	matches, problem := r.product(matcherOf(kind), of, conditions, mirrors)
 	groups := [][]any{matches}
 	if replacesPrefix(of) { // which the API server takes with one match only
 		groups = slices.Collect(slices.Chunk(matches, 1))
@@ -143,8 +144,10 @@ func mirror(to map[string]any, percent int32) map[string]any {
 	return map[string]any{"type": "RequestMirror", "requestMirror": request}
 }
 
-// product is the matches that fit both a rule and any of the conditions.
-func (r *route) product(m *matcher, of rule, conditions []traffic.RequestMatch) ([]any, string) {
+// product is the matches that fit both a rule and any of the conditions. By a header they come before all rules for the same path, as
+// people expect of managed routes. But a mirror route with a path or method of its own must not change where requests go: it keeps off
+// those of other rules.
+func (r *route) product(m *matcher, of rule, conditions []traffic.RequestMatch, mirrors bool) ([]any, string) {
 	var (
 		all      []any
 		problems []string
@@ -152,20 +155,29 @@ func (r *route) product(m *matcher, of rule, conditions []traffic.RequestMatch) 
 	for _, condition := range conditions {
 		for _, match := range matchesOf(of) {
 			both, problem := m.both(match, condition)
-			switch {
-			case problem != "":
+			if both == nil {
 				problems = append(problems, problem)
-			case both != nil && condition.Path != nil && !m.covers(both, match) && replacesPrefix(of):
+				continue
+			}
+			others, some := false, false
+			if mirrors {
+				others, some = r.otherRules(m, of, match, both)
+			}
+			switch {
+			case others: // it is theirs
+			case some && (condition.Path != nil || condition.Method != nil):
+				problems = append(problems, "some of its requests are those of another rule, which it would take them from: leave path and method out of the step, or give the other rule a longer path")
+			case !m.covers(both, match) && replacesPrefix(of):
 				problems = append(problems, fmt.Sprintf("a rule replaces the prefix of the path that it matches, which would be another with path %q: leave the path out of the step",
 					condition.Path.Value))
-			case both == nil || r.nearer(m, of, match, both):
 			case !slices.ContainsFunc(all, func(known any) bool { return reflect.DeepEqual(known, any(both)) }):
 				all = append(all, both)
 			}
 		}
 	}
 	slices.Sort(problems)
-	return all, strings.Join(slices.Compact(problems), "; ")
+	problems = slices.DeleteFunc(slices.Compact(problems), func(text string) bool { return text == "" })
+	return all, strings.Join(problems, "; ")
 }
 
 // matchesOf are the matches of a rule. One without any takes everything.
@@ -183,24 +195,30 @@ func matchesOf(of rule) []map[string]any {
 	return all
 }
 
-// nearer reports whether requests that a narrower path would take from a rule are not that rule's, but those of another whose path lies
-// between the two. The narrower one, having the longer path, would win over it.
-func (r *route) nearer(m *matcher, of rule, wide, narrow map[string]any) bool {
-	if m.covers(narrow, wide) {
-		return false // it is the same path
-	}
+// otherRules looks for other rules whose requests a narrower match would take: those that come before the wide match that it is made
+// from, and not before the narrow one. It reports whether one of them has all of these requests, in which case there is nothing to
+// be taken from the wide one, and whether one has some of them.
+func (r *route) otherRules(m *matcher, of rule, wide, narrow map[string]any) (all, some bool) {
+	before := true
 	for _, entry := range r.rules {
 		other, ok := entry.(rule)
-		if !ok || reflect.ValueOf(other).Pointer() == reflect.ValueOf(of).Pointer() {
+		if !ok {
+			continue
+		}
+		if reflect.ValueOf(other).Pointer() == reflect.ValueOf(of).Pointer() {
+			before = false
 			continue
 		}
 		for _, match := range matchesOf(other) {
-			if m.covers(wide, match) && m.covers(match, narrow) {
-				return true
+			toWide, toNarrow := slices.Compare(m.rank(match), m.rank(wide)), slices.Compare(m.rank(match), m.rank(narrow))
+			if toWide < 0 || toWide == 0 && !before || toNarrow > 0 || !m.overlap(match, narrow) {
+				continue
 			}
+			some = true
+			all = all || m.contains(match, narrow)
 		}
 	}
-	return false
+	return all, some
 }
 
 // ruleName is the name of the next rule of a managed route, which no rule has yet.

@@ -15,20 +15,100 @@ type matcher struct {
 	// both combines a match of a rule with a condition. The result is nil if no request fits both, and the text says why if the two cannot
 	// be put together.
 	both func(match map[string]any, condition traffic.RequestMatch) (map[string]any, string)
-	// covers reports whether all that fits the path of a special match fits that of a general one, or may do so.
+	// covers reports whether all requests to what a special match names (a path; a service and a method) may be ones to what a general
+	// match names.
 	covers func(general, special map[string]any) bool
+	// rank orders matches of different rules that fit one request: the Gateway API prefers the higher, and of equal ones the first.
+	rank func(match map[string]any) []int
 }
 
 // matcherOf is nil for kinds that know no headers.
 func matcherOf(kind string) *matcher {
 	switch kind {
 	case spec.HTTPRoute:
-		return &matcher{httpMatch, func(general, special map[string]any) bool { return pathOf(general).covers(pathOf(special)) }}
+		return &matcher{httpMatch, func(general, special map[string]any) bool { return pathOf(general).covers(pathOf(special)) }, httpRank}
 	case spec.GRPCRoute:
-		return &matcher{grpcMatch, coversCall}
+		return &matcher{grpcMatch, coversCall, grpcRank}
 	}
 	return nil
 }
+
+func httpRank(match map[string]any) []int {
+	p := pathOf(match)
+	isExact, hasMethod := 0, 0
+	if p.kind == exact {
+		isExact = 1
+	}
+	if match["method"] != nil {
+		hasMethod = 1
+	}
+	return []int{isExact, len(strings.TrimSuffix(p.value, "/")), hasMethod, length(match["headers"]), length(match["queryParams"])}
+}
+
+func grpcRank(match map[string]any) []int {
+	call, _ := match["method"].(map[string]any)
+	service, _ := call["service"].(string)
+	method, _ := call["method"].(string)
+	return []int{len(service), len(method), length(match["headers"])}
+}
+
+func length(list any) int {
+	entries, _ := list.([]any)
+	return len(entries)
+}
+
+// overlap reports whether a request may fit both matches.
+func (m *matcher) overlap(a, b map[string]any) bool {
+	if !m.covers(a, b) && !m.covers(b, a) {
+		return false
+	}
+	if am, ok := a["method"].(string); ok && b["method"] != nil && b["method"] != am {
+		return false
+	}
+	for _, one := range listOf(a["headers"]) {
+		for _, other := range listOf(b["headers"]) {
+			if sameHeader(one, other) && isExact(one) && isExact(other) && one["value"] != other["value"] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// contains reports whether all requests that fit the special match fit the general one.
+func (m *matcher) contains(general, special map[string]any) bool {
+	if !m.covers(general, special) || pathOf(general).kind == regular {
+		return false
+	}
+	if method, ok := general["method"].(string); ok && special["method"] != method {
+		return false
+	}
+	for _, asked := range listOf(general["headers"]) {
+		if !slices.ContainsFunc(listOf(special["headers"]), func(h map[string]any) bool {
+			return sameHeader(asked, h) && isExact(asked) == isExact(h) && asked["value"] == h["value"]
+		}) {
+			return false
+		}
+	}
+	return length(general["queryParams"]) == 0
+}
+
+func listOf(list any) []map[string]any {
+	entries, _ := list.([]any)
+	var all []map[string]any
+	for _, entry := range entries {
+		if object, ok := entry.(map[string]any); ok {
+			all = append(all, object)
+		}
+	}
+	return all
+}
+
+func sameHeader(a, b map[string]any) bool {
+	return strings.EqualFold(fmt.Sprint(a["name"]), fmt.Sprint(b["name"]))
+}
+
+func isExact(header map[string]any) bool { return header["type"] == nil || header["type"] == exact }
 
 // What is written is what the API server would make of it, so that reading it back changes nothing.
 const (
