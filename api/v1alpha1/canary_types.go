@@ -23,6 +23,7 @@ import "k8s.io/apimachinery/pkg/util/intstr"
 // +kubebuilder:validation:XValidation:rule=`!has(self.trafficRouting) || !(has(self.trafficRouting.smi) || has(self.trafficRouting.apisix) || has(self.trafficRouting.ambassador) || has(self.trafficRouting.nginx) || has(self.trafficRouting.appMesh) || has(self.trafficRouting.traefik)) || (has(self.canaryService) && size(self.canaryService) > 0 && has(self.stableService) && size(self.stableService) > 0)`,message=`canaryService and stableService are required with this traffic router, which tells the versions apart by their Services`,fieldPath=`.canaryService`,reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`!has(self.pingPong) || (has(self.trafficRouting) && (has(self.trafficRouting.alb) || has(self.trafficRouting.istio) || has(self.trafficRouting.gatewayAPI) || has(self.trafficRouting.plugins)))`,message=`pingPong needs trafficRouting with alb, istio, gatewayAPI or a plugin: use canaryService and stableService instead`,fieldPath=`.pingPong`,reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule=`!has(self.pingPong) || !has(self.trafficRouting) || !has(self.trafficRouting.alb) || (has(self.trafficRouting.alb.rootService) && size(self.trafficRouting.alb.rootService) > 0)`,message=`pingPong with alb needs trafficRouting.alb.rootService: the Service that the Ingress names, as neither ping nor pong stays the stable one`,fieldPath=`.trafficRouting.alb.rootService`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`!has(self.enforceMaxSurge) || !self.enforceMaxSurge || (has(self.dynamicStableScale) && self.dynamicStableScale)`,message=`enforceMaxSurge needs dynamicStableScale: while the stable version keeps all its pods, the new one cannot have as many`,fieldPath=`.enforceMaxSurge`
 type CanaryStrategy struct {
 	// Name of a Service that the controller points at the pods of the new version only. Required by most traffic routers,
 	// and useful without one to reach the new version on its own. Must not be stableService.
@@ -47,7 +48,7 @@ type CanaryStrategy struct {
 
 	// How many pods may run above spec.replicas during an update: a number, or a share of spec.replicas such as "25%",
 	// rounded up. Must not be 0 when maxUnavailable is 0. Defaults to 25%. Has no effect with trafficRouting, where
-	// the new version's pods come on top of the stable ones.
+	// the new version's pods come on top of the stable ones, unless enforceMaxSurge is set.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : self.matches('^[0-9]+%?$')`,message=`must be a number of pods such as 1, or a percentage such as 25%; neither can be negative`
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
@@ -101,6 +102,12 @@ type CanaryStrategy struct {
 	// trafficRouting. Defaults to false: the stable version keeps its full size until the end.
 	// +optional
 	DynamicStableScale bool `json:"dynamicStableScale,omitempty"`
+
+	// Whether maxSurge also limits the pods of all versions together with trafficRouting: at no time more than spec.replicas
+	// and maxSurge, or 2 where spec.replicas is 1 and there is no surge. The new version then grows, takes traffic over and lets the stable one shrink a few pods at a time. Needs
+	// dynamicStableScale. Defaults to false: the new version's pods come on top.
+	// +optional
+	EnforceMaxSurge bool `json:"enforceMaxSurge,omitempty"`
 
 	// Two Services that take turns at being the stable and the canary Service, so that a Service which carries traffic is
 	// never pointed elsewhere. Takes the place of canaryService and stableService, with routers that support it.

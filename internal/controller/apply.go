@@ -48,6 +48,8 @@ func (r *Rollouts) change(ctx context.Context, rollout *v1alpha1.Rollout, change
 		return r.changeOwned(ctx, rollout, change)
 	case plan.UpdateService:
 		return r.patch(ctx, rollout, c.From, c.To.DeepCopy(), "Service")
+	case plan.WriteRoute:
+		return r.writeRoute(ctx, rollout, c)
 	case plan.UpdatePod:
 		return r.updatePod(ctx, c)
 	case plan.ScaleWorkload:

@@ -59,6 +59,9 @@ func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.
 	if err := r.observeServices(ctx, &seen, versions); err != nil {
 		return plan.Observed{}, err
 	}
+	if err := r.observeRoutes(ctx, &seen, versions); err != nil {
+		return plan.Observed{}, err
+	}
 	if err := r.observeWorkload(ctx, &seen, versions); err != nil {
 		return plan.Observed{}, err
 	}

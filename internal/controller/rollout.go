@@ -29,6 +29,8 @@ type Rollouts struct {
 	meters *telemetry.Meters
 	// workloads reads what a workloadRef refers to.
 	workloads *workloads
+	// routes reads what traffic routers read and write.
+	routes *routes
 }
 
 // NewRollouts returns the reconciler of Rollouts. Reads of c come from caches, those of live from the API server itself.
@@ -129,8 +131,8 @@ func (r *Rollouts) decide(ctx context.Context, seen plan.Observed) (plan.Plan, e
 
 func (r *Rollouts) look(ctx context.Context, seen *plan.Observed, need plan.Need) error {
 	switch n := need.(type) {
-	case plan.NeedLiveServices:
-		return r.lookAtServices(ctx, seen)
+	case plan.NeedLiveRouting:
+		return r.lookAtRouting(ctx, seen)
 	case plan.NeedPods:
 		return r.lookAtPods(ctx, seen, n.Hash)
 	}

@@ -28,6 +28,12 @@ func servicesOf(ro *v1alpha1.Rollout) []string {
 	if b := ro.Spec.Strategy.BlueGreen; b != nil {
 		names = append(names, b.ActiveService, b.PreviewService)
 	}
+	if c := ro.Spec.Strategy.Canary; c != nil {
+		names = append(names, c.CanaryService, c.StableService)
+		if c.PingPong != nil {
+			names = append(names, c.PingPong.PingService, c.PingPong.PongService)
+		}
+	}
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
@@ -65,8 +71,8 @@ func (r *Rollouts) observeServices(ctx context.Context, seen *plan.Observed, ver
 	return nil
 }
 
-// lookAtServices reads the Services from the API server.
-func (r *Rollouts) lookAtServices(ctx context.Context, seen *plan.Observed) error {
+// lookAtRouting reads from the API server what routes traffic.
+func (r *Rollouts) lookAtRouting(ctx context.Context, seen *plan.Observed) error {
 	names := servicesOf(seen.Rollout)
 	for _, s := range seen.Services {
 		if !slices.Contains(names, s.Name) {
@@ -79,8 +85,8 @@ func (r *Rollouts) lookAtServices(ctx context.Context, seen *plan.Observed) erro
 			return err
 		}
 	}
-	seen.ServicesLive = true
-	return nil
+	seen.RoutingLive = true
+	return r.lookAtRoutes(ctx, seen)
 }
 
 // addService adds a Service to what is seen. One that is missing is the engine's business.
@@ -118,14 +124,18 @@ func (r *Rollouts) rolloutsOf(ctx context.Context, service client.Object) []reco
 	return requests
 }
 
-// release gives the Services of a Rollout back that is gone: they select all its pods again, whichever controller makes them.
+// release gives back what a Rollout used that is gone: its Services select all its pods again, whichever controller makes them.
 // Gone means that the API server says so; a cache that lacks it, or an error, is no reason to touch what carries traffic.
 func (r *Rollouts) release(ctx context.Context, key types.NamespacedName) error {
 	var services corev1.ServiceList
 	if err := r.client.List(ctx, &services, client.InNamespace(key.Namespace), client.MatchingFields{managerIndex: key.Name}); err != nil {
 		return fmt.Errorf("list the Services of %s: %w", key, err)
 	}
-	if len(services.Items) == 0 {
+	routes, err := r.routes.ownedBy(ctx, key)
+	if err != nil {
+		return err
+	}
+	if len(services.Items)+len(routes) == 0 {
 		return nil
 	}
 	var rollout v1alpha1.Rollout
@@ -142,5 +152,5 @@ func (r *Rollouts) release(ctx context.Context, key types.NamespacedName) error 
 		}
 		r.log.InfoContext(ctx, "release service "+from.Name, "rollout", key.String(), "reason", "the Rollout is gone")
 	}
-	return nil
+	return r.releaseRoutes(ctx, key, routes)
 }

@@ -97,6 +97,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err != nil {
 		return err
 	}
+	rollouts.routes = newRoutes(mgr, rollouts)
 	queue, err := watchQueue(mgr, "rollout")
 	if err != nil {
 		return err
@@ -117,7 +118,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err != nil {
 		return fmt.Errorf("set up the rollout controller: %w", err)
 	}
-	rollouts.workloads.watch = controller.Watch
+	rollouts.workloads.watch, rollouts.routes.watch = controller.Watch, controller.Watch
 	if err := addAnalysisRuns(ctx, mgr, o, events, meters, log); err != nil {
 		return err
 	}
@@ -166,6 +167,7 @@ func index(ctx context.Context, indexer client.FieldIndexer, clusterTemplates bo
 		{&appsv1.ReplicaSet{}, ownerIndex, indexOwner},
 		{&v1alpha1.Rollout{}, serviceIndex, indexServices},
 		{&v1alpha1.Rollout{}, workloadIndex, indexWorkload},
+		{&v1alpha1.Rollout{}, routeIndex, indexRoutes},
 		{&corev1.Service{}, managerIndex, indexManager},
 		{&v1alpha1.AnalysisRun{}, ownerIndex, indexOwner},
 		{&v1alpha1.Experiment{}, ownerIndex, indexOwner},
@@ -193,6 +195,7 @@ func newManager(config *rest.Config, o Options, clusterTemplates bool) (manager.
 	options := manager.Options{
 		Scheme:                        scheme(),
 		Cache:                         caches,
+		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // of traffic routers
 		Metrics:                       metricsserver.Options{BindAddress: address(o.MetricsPort)},
 		HealthProbeBindAddress:        address(o.HealthzPort),
 		PprofBindAddress:              o.PprofAddress,

@@ -215,6 +215,7 @@ func (w *writer) lookFor(ctx context.Context, key types.NamespacedName, uid type
 // read reads an object of the same kind and name as another one.
 func read(ctx context.Context, reader client.Reader, like client.Object) (obj client.Object, there bool, err error) {
 	obj = reflect.New(reflect.TypeOf(like).Elem()).Interface().(client.Object)
+	obj.GetObjectKind().SetGroupVersionKind(like.GetObjectKind().GroupVersionKind())
 	err = reader.Get(ctx, client.ObjectKeyFromObject(like), obj)
 	if apierrors.IsNotFound(err) {
 		return obj, false, nil

@@ -50,8 +50,8 @@ func ask(t *testing.T, w *sim.World) string {
 	before := seen.Rollout.DeepCopy()
 	look := func(o *plan.Observed, need plan.Need) error {
 		switch need.(type) {
-		case plan.NeedLiveServices:
-			o.ServicesLive = true
+		case plan.NeedLiveRouting:
+			o.RoutingLive = true
 			return nil
 		}
 		return errors.New("not in these stories")

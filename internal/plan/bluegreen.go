@@ -41,6 +41,7 @@ func (p *pass) blueGreen(b spec.BlueGreen) {
 		p.cutOver(b)
 		p.retireStacks(b)
 		p.releaseServices(b.ActiveService, b.PreviewService)
+		p.releaseRoutes()
 	}
 	p.seeSelectors(b)
 }
@@ -75,7 +76,7 @@ func (p *pass) sizeStacks(b spec.BlueGreen) {
 	full := p.spec.Replicas
 	if p.create != nil { // without pods, so that the preview Service selects them from the first one on
 		p.scaleNew(0, "a new version")
-	} else if !p.is.Abort {
+	} else if !p.is.Abort && !p.decidesFast() {
 		size, why := p.previewSize(b)
 		p.resize(p.new, p.withSurge(p.new, size), why, b)
 	}
@@ -153,6 +154,8 @@ func (p *pass) howPromoted() string {
 	switch {
 	case p.is.PromoteFull:
 		return "Full promotion requested"
+	case p.fastRollback() && p.withinWindow():
+		return "Rollback within window"
 	case p.fastRollback():
 		return "Fast rollback"
 	}

@@ -6,18 +6,37 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// canary moves the pods of both versions towards the current step's weight, then the rollout to the next step.
+// canary moves the new version towards the current step's weight, then the rollout to the next step.
 func (p *pass) canary(c spec.Canary) {
 	if p.is.StableRS == "" {
 		p.promote("Initial deploy")
 	}
-	p.releaseServices()
 	p.separate(c.AntiAffinity)
 	p.dress(c.NewMetadata, c.StableMetadata)
-	p.scaleCanary(c)
+	if c.Traffic != nil {
+		p.routedCanary(c)
+	} else {
+		p.basicCanary(c)
+	}
 	if p.mayAdvance(c) {
 		p.advance(c)
 	}
+}
+
+// basicCanary has the pods be the traffic: both versions answer behind one Service, and the share of the pods is the share of the
+// requests.
+func (p *pass) basicCanary(c spec.Canary) {
+	p.is.Canary.Weights, p.is.Canary.StablePingPong = nil, ""
+	p.checkServices(
+		serviceRef{c.CanaryService.Field, c.CanaryService.Name},
+		serviceRef{c.StableService.Field, c.StableService.Name},
+	)
+	if len(p.problems) == 0 {
+		p.pointBasic(c)
+		p.releaseServices(c.CanaryService.Name, c.StableService.Name)
+		p.releaseRoutes()
+	}
+	p.scaleCanary(c)
 }
 
 func (p *pass) scaleCanary(c spec.Canary) {
@@ -35,15 +54,15 @@ func (p *pass) scaleCanary(c spec.Canary) {
 		next        = basicCounts(l, ideal, p.new.fleet(), stable.fleet(), p.otherFleets())
 		stillServes = p.new.fleet().serving() + stable.fleet().serving()
 	)
-	p.scaleNew(next.canary, why)
+	p.scaleNew(p.keptForService(c, p.new, next.canary), why)
 	if stable != nil {
-		p.scale(stable, next.stable, fmt.Sprintf("%s, which leaves %d", why, ideal.stable))
+		p.scale(stable, p.keptForService(c, stable, next.stable), fmt.Sprintf("%s, which leaves %d", why, ideal.stable))
 	}
 	for _, o := range p.otherFleets() {
 		stillServes += o.serving()
 	}
 	for i, n := range oldCounts(l, stillServes, p.otherFleets()) {
-		p.scale(&p.others[i], n, "neither the new nor the stable version")
+		p.scale(&p.others[i], p.keptForService(c, &p.others[i], n), "neither the new nor the stable version")
 	}
 }
 
@@ -51,6 +70,9 @@ func (p *pass) scaleCanary(c spec.Canary) {
 func (p *pass) mayNotScale() string {
 	if p.spec.Paused && !p.is.Abort { // an abort is urgent, and does not wait for someone to end the pause
 		return "spec.paused is set"
+	}
+	if p.decidesFast() {
+		return "whether the version runs still has to be recorded first"
 	}
 	return p.unseenSize()
 }
@@ -74,11 +96,7 @@ func (p *pass) ideal(c spec.Canary) (counts, string) {
 	}
 	weight := p.weight(c)
 	ideal := idealCounts(p.spec.Replicas, weight, c.MaxWeight, c.MaxSurge)
-	share := fmt.Sprintf("%d %%", weight)
-	if c.MaxWeight != 100 {
-		share = fmt.Sprintf("%d/%d", weight, c.MaxWeight)
-	}
-	return p.countsWithSurge(ideal), fmt.Sprintf("%s of %d is %d", share, p.spec.Replicas, ideal.canary)
+	return p.countsWithSurge(ideal), fmt.Sprintf("%s of %d is %d", portionText(weight, c.MaxWeight), p.spec.Replicas, ideal.canary)
 }
 
 // stableBeside is the stable version where it is another than the new one.
@@ -111,6 +129,9 @@ func (p *pass) weight(c spec.Canary) int32 {
 func (p *pass) reached(c spec.Canary) (bool, string) {
 	if why := p.unseenSize(); why != "" {
 		return false, why
+	}
+	if p.routing != nil {
+		return p.routing.reached()
 	}
 	ideal, _ := p.ideal(c)
 	canary := p.new.fleet()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -187,7 +188,7 @@ func (p *pass) progressed() bool {
 		is.Replicas-is.UpdatedReplicas < was.Replicas-was.UpdatedReplicas ||
 		is.ReadyReplicas > was.ReadyReplicas || is.AvailableReplicas > was.AvailableReplicas ||
 		is.BlueGreen.ActiveSelector != was.BlueGreen.ActiveSelector || is.BlueGreen.PreviewSelector != was.BlueGreen.PreviewSelector ||
-		p.verdictsMoved() || is.StableRS != was.StableRS || is.CurrentStepHash != was.CurrentStepHash ||
+		p.verdictsMoved() || !equality.Semantic.DeepEqual(is.Canary.Weights, was.Canary.Weights) || is.StableRS != was.StableRS || is.CurrentStepHash != was.CurrentStepHash ||
 		!sameIndex(is.CurrentStepIndex, was.CurrentStepIndex)
 }
 
@@ -196,7 +197,7 @@ func sameIndex(a, b *int32) bool { return a == b || a != nil && b != nil && *a =
 // overdue reports whether the last progress is longer ago than the deadline allows, and asks to be woken when it will be.
 func (p *pass) overdue() bool {
 	progressing := p.condition(v1alpha1.ConditionProgressing)
-	if p.judging() || progressing.Reason == "" || progressing.Reason == v1alpha1.ReasonProgressDeadlineExceeded {
+	if p.judging() || p.delays() || progressing.Reason == "" || progressing.Reason == v1alpha1.ReasonProgressDeadlineExceeded {
 		return false
 	}
 	// A whole second on top, since the API stores no fractions: the deadline never comes early.
@@ -206,6 +207,14 @@ func (p *pass) overdue() bool {
 		return false
 	}
 	return true
+}
+
+// delays reports whether all that is left to do is to wait until an old version has had its time.
+func (p *pass) delays() bool {
+	if !p.promoted() || p.new.fleet().available < p.spec.Replicas {
+		return false
+	}
+	return slices.ContainsFunc(p.all(), func(v *version) bool { return v.delaying(p.Now) })
 }
 
 // condition is the condition as it stands in the status being written, the zero value if there is none.

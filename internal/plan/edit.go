@@ -109,6 +109,7 @@ func (p *pass) collect() {
 	for _, name := range slices.Sorted(maps.Keys(p.serviceEdits)) {
 		p.plan.Route = append(p.plan.Route, p.serviceEdits[name])
 	}
+	p.plan.Route = append(p.plan.Route, p.routeWrites...)
 	p.plan.Shrink = slices.Concat(shrink, p.plan.Shrink) // scaling down before deleting what is empty
 }
 

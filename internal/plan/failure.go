@@ -21,10 +21,12 @@ func (p *pass) cannotCreate() {
 		p.tryNextHash()
 		return
 	}
-	if c, ok := p.spec.Strategy.(spec.Canary); ok && p.stable != nil && p.mayNotScale() == "" {
+	if c, ok := p.spec.Strategy.(spec.Canary); ok && c.Traffic == nil && p.stable != nil && p.mayNotScale() == "" {
 		l := limits{replicas: p.spec.Replicas, maxSurge: c.MaxSurge, maxUnavailable: c.MaxUnavailable}
 		next := basicCounts(l, counts{stable: p.spec.Replicas}, fleet{}, p.stable.fleet(), p.otherFleets())
 		p.scale(p.stable, next.stable, "the new version cannot be created")
+	} else if ok && p.stable != nil && p.stable.desired() < p.spec.Replicas {
+		p.scale(p.stable, p.spec.Replicas, "the new version cannot be created")
 	}
 	p.collect()
 	p.count()

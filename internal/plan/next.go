@@ -65,6 +65,10 @@ type pass struct {
 	edits map[string]*edit
 	// serviceEdits are the Services that change, by name.
 	serviceEdits map[string]UpdateService
+	// routeWrites are the changes to objects of traffic routers, in the order of the routers.
+	routeWrites []Change
+	// routing is the split of a routed canary's traffic; nil where the share of the pods is the share of the traffic.
+	routing *routing
 	// problems are what is wrong with the objects that the spec names.
 	problems []spec.Problem
 	// create is the new version's ReplicaSet while there is none.

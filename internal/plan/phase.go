@@ -28,13 +28,15 @@ func (p *pass) phase() (v1alpha1.RolloutPhase, string) {
 		return v1alpha1.RolloutPhaseProgressing, "more replicas need to be updated"
 	case s.AvailableReplicas < s.UpdatedReplicas:
 		return v1alpha1.RolloutPhaseProgressing, "updated replicas are still becoming available"
+	case p.routing != nil && p.promoted() && p.new.fleet().available < p.spec.Replicas: // the others' pods are of no use to it
+		return v1alpha1.RolloutPhaseProgressing, "updated replicas are still becoming available"
 	case p.isBlueGreen() && s.BlueGreen.ActiveSelector != s.CurrentPodHash:
 		return v1alpha1.RolloutPhaseProgressing, "active service cutover pending"
 	case p.isBlueGreen() && !p.promoted() && p.awaitsVerdict():
 		return v1alpha1.RolloutPhaseProgressing, "waiting for analysis to complete"
 	case p.isBlueGreen() && !p.promoted():
 		return v1alpha1.RolloutPhaseProgressing, "waiting for post-promotion verification to complete"
-	case !p.isBlueGreen() && s.Replicas > s.UpdatedReplicas:
+	case !p.isBlueGreen() && p.routing == nil && s.Replicas > s.UpdatedReplicas:
 		return v1alpha1.RolloutPhaseProgressing, "old replicas are pending termination"
 	case !p.promoted():
 		return v1alpha1.RolloutPhaseProgressing, "waiting for all steps to complete"

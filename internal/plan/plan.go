@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/traffic"
 )
 
 // Observed is all that a decision may depend on. The objects are read, never modified, and may be older than the world: every
@@ -21,8 +22,11 @@ type Observed struct {
 	ReplicaSets []*appsv1.ReplicaSet
 	// Services of the namespace that the spec names or that are marked as this Rollout's.
 	Services []*corev1.Service
-	// ServicesLive: they were read from the API server in this very pass, not from a cache.
-	ServicesLive bool
+	// Routes are the objects that the spec's traffic routers read and write, as far as they exist, and those that still carry what a
+	// router put there for this Rollout.
+	Routes traffic.Objects
+	// RoutingLive: Services and Routes were read from the API server in this very pass, not from a cache.
+	RoutingLive bool
 	// Pods of versions, by the version's hash, read from the API server in this very pass. Only those that were asked for by
 	// [NeedPods] are there.
 	Pods map[string][]*corev1.Pod
@@ -60,7 +64,8 @@ type CreateFailure struct {
 type Plan struct {
 	// Grow creates ReplicaSets and scales them up. First: more pods never hurt.
 	Grow []Change
-	// Route points Services at versions. After Grow, and only to pods that were observed able to carry what comes.
+	// Route points Services at versions, and then splits the traffic between the Services. After Grow, and only to pods that were
+	// observed able to carry what comes.
 	Route []Change
 	// Judge starts and ends AnalysisRuns. After Route, so that what is measured is what serves.
 	Judge []Change
@@ -89,7 +94,7 @@ func (p Plan) Writes() bool {
 }
 
 // Change is one write to one object other than the Rollout: [CreateReplicaSet], [UpdateReplicaSet], [DeleteReplicaSet],
-// [CreateService], [UpdateService], [DeleteService], [UpdatePod], [EvictPod], [ScaleWorkload], [CreateAnalysisRun],
+// [CreateService], [UpdateService], [DeleteService], [WriteRoute], [UpdatePod], [EvictPod], [ScaleWorkload], [CreateAnalysisRun],
 // [TerminateAnalysisRun] or [DeleteAnalysisRun].
 // The Reason of each says in a few words what it follows from.
 type Change interface {
@@ -143,17 +148,18 @@ func (UpdateService) isChange()    {}
 func (UpdateReplicaSet) isChange() {}
 func (DeleteReplicaSet) isChange() {}
 
-// Need is something that must be looked at: [NeedLiveServices] or [NeedPods].
+// Need is something that must be looked at: [NeedLiveRouting] or [NeedPods].
 type Need interface{ isNeed() }
 
-// NeedLiveServices asks for Observed.Services as the API server has them now: pods that have served are about to go.
-type NeedLiveServices struct{}
+// NeedLiveRouting asks for Observed.Services and Observed.Routes as the API server has them now: pods that have served are about
+// to go.
+type NeedLiveRouting struct{}
 
 // NeedPods asks for the pods of one version. They are not cached: few passes need them, and there are many.
 type NeedPods struct{ Hash string }
 
-func (NeedLiveServices) isNeed() {}
-func (NeedPods) isNeed()         {}
+func (NeedLiveRouting) isNeed() {}
+func (NeedPods) isNeed()        {}
 
 // Record is what a plan writes into the Rollout: first, and seldom, Object's own fields; then the status.
 type Record struct {

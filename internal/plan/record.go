@@ -68,11 +68,18 @@ func (p *pass) isBlueGreen() bool {
 	return ok
 }
 
-// dropStaleResume forgets a resume that no pause step was waiting for.
+// dropStaleResume forgets a resume that nothing was waiting for. One that came while nothing could go on, because the ReplicaSet
+// controller is behind or spec.paused is set, still counts when it can.
 func (p *pass) dropStaleResume() {
-	if len(p.is.PauseConditions) == 0 {
-		p.is.ControllerPause = false
+	if len(p.is.PauseConditions) > 0 || p.was.ControllerPause && len(p.was.PauseConditions) == 0 && p.mayNotScale() != "" && p.updating() {
+		return
 	}
+	p.is.ControllerPause = false
+}
+
+// updating reports whether the update goes on as it did before this pass.
+func (p *pass) updating() bool {
+	return p.stepRecorded() && !p.promoted() && !p.is.Abort && !p.is.PromoteFull
 }
 
 // record puts the next state of the Rollout into the plan if it differs from what was observed.

@@ -39,10 +39,14 @@ func (p *pass) begin(hash string) {
 	s.RestartedAt = p.Rollout.Spec.RestartAt.DeepCopy()
 	p.forgetVerdicts()
 	s.Canary.StepPluginStatuses = nil
-	// Within the delay the version has all its pods still: going back to it needs no gate (A11, fast rollback).
-	p.fast = p.new != nil && !p.promoted() && p.new.delaying(p.Now) && p.new.Annotations[v1alpha1.OvertakenAnnotation] == ""
+	p.fast = p.goesBackFast()
 	s.BlueGreen.ScaleUpPreviewCheckPoint = p.fast
 	p.goTo(0)
+	if window := p.spec.RollbackWindow; p.fast && !p.isBlueGreen() {
+		p.goTo(p.stepCount())
+		p.event(v1alpha1.EventSkipSteps, "Rollback within the window of %d revisions", window)
+		p.note(TopicUpdate, "back to an earlier version: all steps are skipped", fmt.Sprintf("rollbackWindow of %d revisions", window))
+	}
 	if p.promoted() {
 		p.goTo(p.stepCount())
 		if p.begun && p.was.CurrentPodHash != "" {
@@ -50,6 +54,33 @@ func (p *pass) begin(hash string) {
 			p.note(TopicUpdate, "back to the stable version: all steps are skipped", "the template is that of "+s.StableRS)
 		}
 	}
+}
+
+// goesBackFast reports whether the update goes back to a version that needs no trial: one that still runs, and is within the rollback
+// window, or, with blue-green, has all its pods still since its delay has not passed (A10.4, A11).
+func (p *pass) goesBackFast() bool {
+	if p.new.desired() == 0 || p.promoted() {
+		return false
+	}
+	return p.withinWindow() || p.isBlueGreen() && p.new.delaying(p.Now) && p.new.Annotations[v1alpha1.OvertakenAnnotation] == ""
+}
+
+// decidesFast reports whether this pass finds that an earlier version does not run any more. It must not get pods before that is
+// recorded: whoever looks again after a crash would take them for ones that never went.
+func (p *pass) decidesFast() bool { return p.begun && !p.fast && p.withinWindow() }
+
+// withinWindow reports whether the new version is older than the stable one, by fewer versions between them than the window has.
+func (p *pass) withinWindow() bool {
+	if p.spec.RollbackWindow == 0 || p.new == nil || p.stable == nil || !p.new.CreationTimestamp.Before(&p.stable.CreationTimestamp) {
+		return false
+	}
+	between := 0
+	for i := range p.others {
+		if at := &p.others[i].CreationTimestamp; p.new.CreationTimestamp.Before(at) && at.Before(&p.stable.CreationTimestamp) {
+			between++
+		}
+	}
+	return between < p.spec.RollbackWindow
 }
 
 // obey carries out abort, retry and promote --full. The newer of an abort and a full promotion wins: an abort that has been

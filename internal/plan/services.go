@@ -112,8 +112,8 @@ func (p *pass) unreferenced(hash string, services []string) bool {
 	if p.referenced(hash, services) {
 		return false
 	}
-	if !p.ServicesLive {
-		p.need(NeedLiveServices{})
+	if !p.RoutingLive {
+		p.need(NeedLiveRouting{})
 		return false
 	}
 	return true

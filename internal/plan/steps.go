@@ -35,12 +35,22 @@ func (p *pass) finish(c spec.Canary) {
 		return
 	}
 	available := p.new.fleet().available
-	if !c.Threshold.Met(available, p.spec.Replicas) {
+	if !c.Threshold.Met(available, p.spec.Replicas) && !p.routing.promotesCramped() {
 		p.note(TopicWait, "promotion", fmt.Sprintf("%d of %d pods of the new version available", available, p.spec.Replicas))
 		return
 	}
-	if p.is.PromoteFull {
+	if p.routing != nil {
+		if carries, missing := p.routing.carries(); !carries {
+			p.note(TopicWait, "promotion", missing)
+			return
+		}
+	}
+	switch {
+	case p.is.PromoteFull:
 		p.promote("Full promotion requested")
+		return
+	case p.fastRollback():
+		p.promote("Rollback within window")
 		return
 	}
 	p.promote(fmt.Sprintf("Completed all %d canary steps", p.stepCount()))
@@ -52,6 +62,7 @@ func (p *pass) promote(reason string) {
 	s.PauseConditions, s.ControllerPause = nil, false
 	s.Abort, s.AbortedAt, s.PromoteFull = false, nil, false
 	s.StableRS = s.CurrentPodHash
+	p.takeTurns()
 	p.goTo(p.stepCount())
 	p.event(v1alpha1.EventRolloutCompleted, "Rollout completed update to revision %s (%s): %s", p.revision(), s.CurrentPodHash, reason)
 	p.note(TopicUpdate, s.CurrentPodHash+" is the stable version now", reason)
@@ -61,7 +72,14 @@ func (p *pass) promote(reason string) {
 func (p *pass) complete(c spec.Canary, step spec.Step) (bool, string) {
 	switch s := step.(type) {
 	case spec.SetWeight:
+		if done, missing := p.reached(c); !done || p.routing == nil {
+			return done, missing
+		}
+		return p.routing.weighs(s.Weight)
+	case spec.SetCanaryScale:
 		return p.reached(c)
+	case spec.SetHeaderRoute, spec.SetMirrorRoute:
+		return p.routing.sends()
 	case spec.RunAnalysis:
 		return p.passedStep(s)
 	case spec.RunExperiment:

@@ -19,10 +19,12 @@ func TestStaleAnywhere(t *testing.T) {
 		"the ReplicaSets before three changes":    {ReplicaSets: 3},
 		"the Services before the last change":     {Services: 1},
 		"the Services before three changes":       {Services: 3},
+		"the routes before the last change":       {Routes: 1},
+		"the routes before three changes":         {Routes: 3},
 		"the AnalysisRuns before the last change": {AnalysisRuns: 1},
 		"the AnalysisRuns before three changes":   {AnalysisRuns: 3},
 		"the Experiments before the last change":  {Experiments: 1},
 		"the Experiments before three changes":    {Experiments: 3},
-		"everything as it was a few changes back": {Rollout: 2, ReplicaSets: 4, Services: 3},
+		"everything as it was a few changes back": {Rollout: 2, ReplicaSets: 4, Services: 3, Routes: 3},
 	})
 }

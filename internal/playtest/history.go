@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,13 +20,19 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Point is the namespace at one resourceVersion: its ReplicaSets and Services. Changes of Rollouts make points too.
+// Point is the namespace at one resourceVersion: its ReplicaSets, its Services and how routes split traffic between these. Changes of
+// Rollouts make points too.
 type Point struct {
 	ResourceVersion string
 	// Sets are the ReplicaSets by the hash of their version.
 	Sets map[string]appsv1.ReplicaSet
 	// Selected are the hashes that Services select, by the Service's name.
 	Selected map[string]string
+	// Routes are the shares of Services, by the kind and name of the object of a traffic router.
+	Routes map[string]Shares
+	// Replicas is what the Rollout asks for, and Aborted whether its update was given up.
+	Replicas int32
+	Aborted  bool
 }
 
 // Desired is how many pods are asked for, Available how many there are that serve, over all versions.
@@ -53,10 +60,13 @@ func (p Point) String() string {
 	for _, name := range slices.Sorted(maps.Keys(p.Selected)) {
 		parts = append(parts, fmt.Sprintf("service %s→%s", name, p.Selected[name]))
 	}
+	if routes := p.routesText(); routes != "" {
+		parts = append(parts, routes)
+	}
 	return fmt.Sprintf("resourceVersion %s: %s", p.ResourceVersion, strings.Join(parts, ", "))
 }
 
-// History records every state that the namespace's Rollouts, ReplicaSets and Services go through. Changes of Experiments and what
+// History records every state that the namespace's Rollouts, ReplicaSets, Services and routes go through. Changes of Experiments and what
 // belongs to them make points too, and are not in them.
 type History struct {
 	ns     *Namespace
@@ -73,7 +83,9 @@ type History struct {
 func (ns *Namespace) Record() *History {
 	ns.t.Helper()
 	ctx, cancel := context.WithCancel(ns.t.Context())
-	h := &History{ns: ns, cancel: cancel, start: Point{Sets: map[string]appsv1.ReplicaSet{}, Selected: map[string]string{}}}
+	h := &History{ns: ns, cancel: cancel, start: Point{
+		Sets: map[string]appsv1.ReplicaSet{}, Selected: map[string]string{}, Routes: map[string]Shares{},
+	}}
 	h.grown = sync.NewCond(&h.mu)
 	var (
 		sets     appsv1.ReplicaSetList
@@ -82,7 +94,14 @@ func (ns *Namespace) Record() *History {
 
 		experiments v1alpha1.ExperimentList
 	)
-	for _, list := range []client.ObjectList{&sets, &services, &rollouts, &experiments} {
+	lists := []client.ObjectList{&sets, &services, &rollouts, &experiments}
+	var routes []*unstructured.UnstructuredList
+	for gvk := range ns.routeKinds() {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		routes, lists = append(routes, list), append(lists, list)
+	}
+	for _, list := range lists {
 		if err := ns.Client.List(ctx, list, client.InNamespace(ns.Name)); err != nil {
 			ns.t.Fatal(err)
 		}
@@ -97,6 +116,14 @@ func (ns *Namespace) Record() *History {
 	}
 	for i := range services.Items {
 		h.start.see(watch.Event{Type: watch.Added, Object: &services.Items[i]})
+	}
+	for i := range rollouts.Items {
+		h.start.see(watch.Event{Type: watch.Added, Object: &rollouts.Items[i]})
+	}
+	for _, list := range routes {
+		for i := range list.Items {
+			h.start.see(watch.Event{Type: watch.Added, Object: &list.Items[i]})
+		}
 	}
 	ns.t.Cleanup(cancel)
 	return h
@@ -132,6 +159,17 @@ func (p *Point) see(e watch.Event) {
 		p.Selected[obj.Name] = obj.Spec.Selector[v1alpha1.PodTemplateHashLabel]
 		if gone {
 			delete(p.Selected, obj.Name)
+		}
+	case *v1alpha1.Rollout:
+		if obj.Spec.Replicas != nil {
+			p.Replicas = *obj.Spec.Replicas
+		}
+		p.Aborted = obj.Status.Abort
+	case *unstructured.Unstructured:
+		name := obj.GetKind() + " " + obj.GetName()
+		delete(p.Routes, name)
+		if shares := sharesOf(obj); shares != nil && !gone {
+			p.Routes[name] = shares
 		}
 	}
 }
@@ -175,7 +213,8 @@ func (h *History) Stop() []Point {
 	points := []Point{h.start}
 	for _, e := range h.events {
 		last := points[len(points)-1]
-		next := Point{Sets: maps.Clone(last.Sets), Selected: maps.Clone(last.Selected)}
+		next := last
+		next.Sets, next.Selected, next.Routes = maps.Clone(last.Sets), maps.Clone(last.Selected), maps.Clone(last.Routes)
 		next.see(e)
 		points = append(points, next)
 	}

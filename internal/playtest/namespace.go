@@ -33,6 +33,7 @@ type Namespace struct {
 	t           *testing.T
 	controllers []*exec.Cmd
 	log         string
+	markers     int
 }
 
 // New makes a namespace for the test, which is deleted when the test has ended.

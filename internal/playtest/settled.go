@@ -2,11 +2,14 @@ package playtest
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"syscall"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -33,7 +36,7 @@ func (ns *Namespace) WaitForPodsToGo() {
 	}
 }
 
-// Versions are the resourceVersions of the namespace's Rollouts, Experiments and ReplicaSets.
+// Versions are the resourceVersions of the namespace's Rollouts, Experiments, ReplicaSets, Services and routes.
 func (ns *Namespace) Versions() map[string]string {
 	ns.t.Helper()
 	versions := map[string]string{}
@@ -49,6 +52,23 @@ func (ns *Namespace) Versions() map[string]string {
 	}
 	for _, ex := range ns.Experiments() {
 		versions["Experiment "+ex.Name] = ex.ResourceVersion
+	}
+	var services corev1.ServiceList
+	if err := ns.Client.List(ns.t.Context(), &services, client.InNamespace(ns.Name)); err != nil {
+		ns.t.Fatal(err)
+	}
+	for _, service := range services.Items {
+		versions["Service "+service.Name] = service.ResourceVersion
+	}
+	for gvk := range ns.routeKinds() {
+		routes := &unstructured.UnstructuredList{}
+		routes.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err := ns.Client.List(ns.t.Context(), routes, client.InNamespace(ns.Name)); err != nil {
+			ns.t.Fatal(err)
+		}
+		for _, route := range routes.Items {
+			versions[route.GetKind()+" "+route.GetName()] = route.GetResourceVersion()
+		}
 	}
 	return versions
 }
@@ -86,10 +106,12 @@ func (h *History) KillWhileMoving(random *rand.Rand, times, most int) {
 // time, with all that came before.
 func (ns *Namespace) Marker() {
 	ns.t.Helper()
-	ns.CreateRollout(`
+	ns.markers++
+	name := fmt.Sprintf("marker-%d", ns.markers)
+	ns.CreateRollout(fmt.Sprintf(`
 apiVersion: argoproj.io/v1alpha1
 kind: Rollout
-metadata: {name: marker}
+metadata: {name: %s}
 spec:
   replicas: 0
   selector: {matchLabels: {app: marker}}
@@ -98,6 +120,6 @@ spec:
     spec:
       containers: [{name: marker, image: "nginx:1"}]
   strategy: {canary: {}}
-`)
-	ns.WaitForRollout("marker", "to be Healthy", Healthy)
+`, name))
+	ns.WaitForRollout(name, "to be Healthy", Healthy)
 }

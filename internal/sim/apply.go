@@ -14,7 +14,7 @@ import (
 
 // View is how old what the controller sees is: how many versions each kind of object is behind.
 type View struct {
-	Rollout, ReplicaSets, Services, AnalysisRuns, Experiments int
+	Rollout, ReplicaSets, Services, Routes, AnalysisRuns, Experiments int
 }
 
 // Observe is the world as the controller sees it. A view never goes back behind what was seen before, as no watch does, nor behind
@@ -38,6 +38,7 @@ func (w *World) observe(v View) (o plan.Observed, unseen reports) {
 		o.ReplicaSets, unseen = ofRollout(w, seen.sets), reports{w.Losses - seen.reported.losses, w.Evictions - seen.reported.evictions}
 	}
 	o.Services = w.observeServices(v.Services)
+	o.Routes = w.observeRoutes(v.Routes)
 	w.observeWorkload(&o)
 	w.observeAnalyses(&o, v.AnalysisRuns)
 	o.Experiments = w.seeExperiments(v.Experiments)
@@ -142,6 +143,8 @@ func (a *application) changes(changes []plan.Change) {
 			a.deleteService(c.Service)
 		case plan.UpdateService:
 			a.updateService(c.From, c.To)
+		case plan.WriteRoute:
+			a.writeRoute(c.From, c.To)
 		case plan.UpdatePod:
 			a.updatePod(c.From, c.To)
 		case plan.EvictPod:

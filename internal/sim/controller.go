@@ -130,7 +130,7 @@ func (c *Controller) view() View {
 // isNewest reports whether a view shows the world as it is.
 func (w *World) isNewest(o plan.Observed) bool {
 	sets := ofRollout(w, w.sets)
-	if o.Rollout != w.rollout || len(o.ReplicaSets) != len(sets) || !w.sawAllRuns(o) || !w.sawAllServices(o) || !slices.Equal(o.Experiments, w.experiments.all) {
+	if o.Rollout != w.rollout || len(o.ReplicaSets) != len(sets) || !w.sawAllRuns(o) || !w.sawAllServices(o) || !w.sawAllRoutes(o) || !slices.Equal(o.Experiments, w.experiments.all) {
 		return false
 	}
 	for i, s := range sets {

@@ -59,8 +59,8 @@ func (w *World) look(o *plan.Observed, need plan.Need) {
 		}
 		o.Pods[n.Hash] = pods
 		w.Looks++
-	case plan.NeedLiveServices:
-		o.Services, o.ServicesLive = w.services, true
+	case plan.NeedLiveRouting:
+		o.Services, o.Routes, o.RoutingLive = w.services, w.routes.now, true
 	default:
 		panic(fmt.Sprintf("need of unknown kind %T", n))
 	}

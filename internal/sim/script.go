@@ -170,6 +170,7 @@ func init() {
 		"rename":   (*Script).rename,
 		"annotate": (*Script).annotate,
 		"service":  (*Script).createService,
+		"route":    (*Script).restoreRoute,
 		"point":    (*Script).pointService,
 		"template": (*Script).template,
 		"analysis": (*Script).analysis,
@@ -236,8 +237,22 @@ func (s *Script) create(args []string) (string, error) {
 			s.World.PodStart = start
 			continue
 		}
+		if key == "lag" {
+			lag, err := time.ParseDuration(value)
+			if err != nil {
+				return "", err
+			}
+			s.World.SetLag = lag
+			continue
+		}
 		if key == "services" {
 			s.createServices(value)
+			continue
+		}
+		if key == "router" {
+			if err := s.World.Route(ro, value); err != nil {
+				return "", err
+			}
 			continue
 		}
 		if key == "template" {
@@ -309,6 +324,8 @@ func (s *Script) remove(args []string) (string, error) {
 		s.World.DeleteExperiment(s.named(last(args)))
 	case "run":
 		s.World.putRuns(slices.DeleteFunc(slices.Clone(s.World.analyses.runs), func(run *v1alpha1.AnalysisRun) bool { return run.Name == last(args) }))
+	case "route":
+		s.World.DeleteRoute(last(args), "web")
 	case "analysis":
 		s.World.DeleteRuns(runKinds[last(args)])
 	default:
@@ -368,6 +385,8 @@ func (s *Script) staleView(args []string) (string, error) {
 		s.stale.Rollout = n
 	case "services":
 		s.stale.Services = n
+	case "routes":
+		s.stale.Routes = n
 	case "analyses":
 		s.stale.AnalysisRuns = n
 	case "experiments":

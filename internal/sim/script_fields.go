@@ -52,18 +52,57 @@ func setField(ro *v1alpha1.Rollout, key, value string) error {
 	case "replicaProgressThreshold":
 		return setThreshold(c, value)
 	case "dynamicStableScale":
-		c.DynamicStableScale = true
+		c.DynamicStableScale = value != "false"
+	case "enforceMaxSurge":
+		c.EnforceMaxSurge = value != "false"
 	case "canaryService":
 		c.CanaryService = value
+	case "stableService":
+		c.StableService = value
+	case "pingPong":
+		ping, pong, _ := strings.Cut(value, " ")
+		c.PingPong = &v1alpha1.PingPongSpec{PingService: ping, PongService: pong}
+	case "router":
+		return setRouter(c, value)
+	case "managedRoutes":
+		for name := range strings.FieldsSeq(value) {
+			c.TrafficRouting.ManagedRoutes = append(c.TrafficRouting.ManagedRoutes, v1alpha1.ManagedRoute{Name: name})
+		}
+	case "maxTrafficWeight":
+		c.TrafficRouting.MaxTrafficWeight = number()
+	case "minPodsPerReplicaSet":
+		c.MinPodsPerReplicaSet = number()
+	case "rollbackWindow":
+		s.RollbackWindow = &v1alpha1.RollbackWindowSpec{Revisions: *number()}
 	case "label":
 		s.Template.Labels = map[string]string{"app": value}
 	default:
-		if setAnalysisField(ro, key, value) {
+		if setAnalysisField(ro, key, value) || c != nil && setDelay(c, key, value) {
 			return nil
 		}
 		return setBlueGreenField(ro, key, value)
 	}
 	return nil
+}
+
+// setDelay sets how long versions of a canary keep their pods.
+func setDelay(c *v1alpha1.CanaryStrategy, key, value string) bool {
+	n, err := strconv.ParseInt(value, 10, 32)
+	number := new(int32(n))
+	if err != nil {
+		number = nil
+	}
+	switch key {
+	case "scaleDownDelay":
+		c.ScaleDownDelaySeconds = number
+	case "scaleDownDelayRevisionLimit":
+		c.ScaleDownDelayRevisionLimit = number
+	case "abortScaleDownDelay":
+		c.AbortScaleDownDelaySeconds = number
+	default:
+		return false
+	}
+	return true
 }
 
 func setThreshold(c *v1alpha1.CanaryStrategy, value string) error {
@@ -102,6 +141,10 @@ func parseSteps(text string) ([]v1alpha1.CanaryStep, error) {
 				pause.Duration = &d
 			}
 			steps = append(steps, v1alpha1.CanaryStep{Pause: pause})
+		case "scale":
+			steps = append(steps, v1alpha1.CanaryStep{SetCanaryScale: canaryScale(arg)})
+		case "header", "mirror":
+			steps = append(steps, managedRoute(verb, arg))
 		case "analysis":
 			steps = append(steps, v1alpha1.CanaryStep{Analysis: analysisOf(arg)})
 		case "experiment":
@@ -117,4 +160,34 @@ func parseSteps(text string) ([]v1alpha1.CanaryStep, error) {
 		}
 	}
 	return steps, nil
+}
+
+// canaryScale reads "3", "25%" or "match".
+func canaryScale(arg string) *v1alpha1.SetCanaryScale {
+	n, err := strconv.ParseInt(strings.TrimSuffix(arg, "%"), 10, 32)
+	number := int32(n)
+	switch {
+	case err != nil:
+		return &v1alpha1.SetCanaryScale{MatchTrafficWeight: true}
+	case strings.HasSuffix(arg, "%"):
+		return &v1alpha1.SetCanaryScale{Weight: &number}
+	}
+	return &v1alpha1.SetCanaryScale{Replicas: &number}
+}
+
+// managedRoute reads "header NAME" and "mirror NAME", and with "off" behind it the step that ends it.
+func managedRoute(verb, arg string) v1alpha1.CanaryStep {
+	name, off := strings.CutSuffix(arg, " off")
+	if verb == "header" {
+		set := &v1alpha1.SetHeaderRoute{Name: name}
+		if !off {
+			set.Match = []v1alpha1.HeaderRoutingMatch{{HeaderName: "x-canary", HeaderValue: &v1alpha1.StringMatch{Exact: "yes"}}}
+		}
+		return v1alpha1.CanaryStep{SetHeaderRoute: set}
+	}
+	set := &v1alpha1.SetMirrorRoute{Name: name}
+	if !off {
+		set.Match = []v1alpha1.RouteMatch{{Path: &v1alpha1.StringMatch{Prefix: "/"}}}
+	}
+	return v1alpha1.CanaryStep{SetMirrorRoute: set}
 }

@@ -274,6 +274,9 @@ func (t *teller) status(w *World) string {
 	for _, service := range w.services {
 		row(service.Name, "%s", serviceText(service))
 	}
+	for _, o := range w.sortedRoutes() {
+		row(o.GetKind(), "%s: %s", o.GetName(), routeText(o))
+	}
 	return b.String()
 }
 
@@ -302,6 +305,9 @@ func (t *teller) rolloutStatus(ro *v1alpha1.Rollout, row func(key, format string
 	}
 	if d := s.Duration; d != nil {
 		row("duration", "%s", durationText(d))
+	}
+	if weights := s.Canary.Weights; weights != nil {
+		row("weights", "%s", weightsText(weights))
 	}
 }
 

@@ -22,6 +22,7 @@ type World struct {
 	sets    []*set // in the order of their creation
 
 	services []*corev1.Service
+	routes   routes
 	analyses analyses
 
 	experiments experiments
@@ -59,6 +60,8 @@ type Options struct {
 	PodStart time.Duration
 	// Lag is how long the ReplicaSet controller, or the Rollout's, takes to act on something; nil for no time at all.
 	Lag func() time.Duration
+	// SetLag is how much longer the ReplicaSet controller takes.
+	SetLag time.Duration
 	// Rand makes the choices that a cluster leaves open.
 	Rand *rand.Rand
 	// RoundTrip sends every Rollout through JSON when it is written, as an API server does.

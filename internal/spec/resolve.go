@@ -38,13 +38,16 @@ func Resolve(ro *v1alpha1.Rollout) (Rollout, []Problem) {
 		ProgressDeadlineAbort: ro.Spec.ProgressDeadlineAbort,
 		Paused:                ro.Spec.Paused,
 	}
+	if w := ro.Spec.RollbackWindow; w != nil {
+		r.RollbackWindow = int(w.Revisions)
+	}
 	r.RunHistory = p.runHistory(ro.Spec.Analysis)
 	p.general(ro, r)
 	switch strategy := ro.Spec.Strategy; {
 	case strategy.Canary != nil && strategy.BlueGreen != nil:
 		p.add("spec.strategy", "Multiple Strategies can not be listed: keep either canary or blueGreen")
 	case strategy.Canary != nil:
-		r.Strategy = p.canary(strategy.Canary, r.Replicas)
+		r.Strategy = p.canary(ro, r.Replicas, r.RevisionHistoryLimit)
 		r.StepHash = StepHash(strategy.Canary.Steps)
 	case strategy.BlueGreen != nil:
 		r.Strategy = p.blueGreen(strategy.BlueGreen, r.Replicas, r.RevisionHistoryLimit)
@@ -85,9 +88,9 @@ type optional struct {
 
 func (p *problems) general(ro *v1alpha1.Rollout, r Rollout) {
 	s := ro.Spec
-	p.refuse("spec.", []optional{
-		{"rollbackWindow", s.RollbackWindow != nil},
-	})
+	if w := s.RollbackWindow; w != nil && w.Revisions < 0 {
+		p.add("spec.rollbackWindow.revisions", "%d is negative: write 0 or more", w.Revisions)
+	}
 	notNegative := func(field string, n int32) {
 		if n < 0 {
 			p.add("spec."+field, "%d is negative: write 0 or more", n)
@@ -121,33 +124,6 @@ func (p *problems) selector(s v1alpha1.RolloutSpec) {
 		p.add("spec.template.metadata.labels", "%s does not match spec.selector, which is %q: give the template these labels",
 			labels.Set(s.Template.Labels), selector)
 	}
-}
-
-const canaryField = "spec.strategy.canary"
-
-func (p *problems) canary(c *v1alpha1.CanaryStrategy, replicas int32) Canary {
-	p.refuse(canaryField+".", []optional{
-		{"canaryService", c.CanaryService != ""},
-		{"stableService", c.StableService != ""},
-		{"trafficRouting", c.TrafficRouting != nil},
-		{"scaleDownDelaySeconds", c.ScaleDownDelaySeconds != nil},
-		{"scaleDownDelayRevisionLimit", c.ScaleDownDelayRevisionLimit != nil},
-		{"abortScaleDownDelaySeconds", c.AbortScaleDownDelaySeconds != nil},
-		{"dynamicStableScale", c.DynamicStableScale},
-		{"pingPong", c.PingPong != nil},
-		{"minPodsPerReplicaSet", c.MinPodsPerReplicaSet != nil},
-	})
-	out := Canary{MaxWeight: v1alpha1.DefaultMaxTrafficWeight, Threshold: p.threshold(c.ReplicaProgressThreshold)}
-	out.MaxSurge, out.MaxUnavailable = p.limits(c, replicas)
-	out.NewMetadata, out.StableMetadata = metadata(c.CanaryMetadata), metadata(c.StableMetadata)
-	out.AntiAffinity = p.antiAffinity(canaryField+".antiAffinity", c.AntiAffinity)
-	p.background(&out, c.Analysis)
-	for i := range c.Steps {
-		if step := p.step(fmt.Sprintf("%s.steps[%d]", canaryField, i), &c.Steps[i], out.MaxWeight); step != nil {
-			out.Steps = append(out.Steps, step)
-		}
-	}
-	return out
 }
 
 // threshold reads the share of pods that lets a step go on; a negative one counts as none, as upstream has it.
@@ -206,7 +182,7 @@ func isZero(v intstr.IntOrString) bool {
 	return digits != "" && strings.Trim(digits, "0") == ""
 }
 
-func (p *problems) step(field string, s *v1alpha1.CanaryStep, maxWeight int32) Step {
+func (p *problems) step(field string, s *v1alpha1.CanaryStep, c Canary) Step {
 	known := []optional{
 		{"setWeight", s.SetWeight != nil},
 		{"pause", s.Pause != nil},
@@ -234,8 +210,8 @@ func (p *problems) step(field string, s *v1alpha1.CanaryStep, maxWeight int32) S
 	}
 	switch {
 	case s.SetWeight != nil:
-		if *s.SetWeight < 0 || *s.SetWeight > maxWeight {
-			p.add(field+".setWeight", "SetWeight needs to be between 0 and %d, and is %d", maxWeight, *s.SetWeight)
+		if *s.SetWeight < 0 || *s.SetWeight > c.MaxWeight {
+			p.add(field+".setWeight", "SetWeight needs to be between 0 and %d, and is %d", c.MaxWeight, *s.SetWeight)
 		}
 		return SetWeight{Weight: *s.SetWeight}
 	case s.Pause != nil:
@@ -244,8 +220,14 @@ func (p *problems) step(field string, s *v1alpha1.CanaryStep, maxWeight int32) S
 		return RunAnalysis{*p.analysis(field+".analysis", s.Analysis)}
 	case s.Experiment != nil:
 		return RunExperiment{RolloutExperimentStep: *s.Experiment, Resolved: Experiment{Field: field + ".experiment"}}
+	case s.SetCanaryScale != nil:
+		return p.setCanaryScale(field+".setCanaryScale", s.SetCanaryScale, c)
+	case s.SetHeaderRoute != nil:
+		return p.setHeaderRoute(field+".setHeaderRoute", s.SetHeaderRoute, c)
+	case s.SetMirrorRoute != nil:
+		return p.setMirrorRoute(field+".setMirrorRoute", s.SetMirrorRoute, c)
 	}
-	p.refuse(field+".", known[2:])
+	p.refuse(field+".", known)
 	return nil
 }
 

@@ -31,6 +31,18 @@ func rollout(changes ...func(*v1alpha1.RolloutSpec)) *v1alpha1.Rollout {
 	return ro
 }
 
+// routed is a canary with a router and all that this asks for.
+func routed(edit func(*v1alpha1.CanaryStrategy)) func(*v1alpha1.RolloutSpec) {
+	return canary(func(c *v1alpha1.CanaryStrategy) {
+		c.CanaryService, c.StableService = "web-canary", "web-stable"
+		c.TrafficRouting = &v1alpha1.RolloutTrafficRouting{
+			GatewayAPI:    &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"},
+			ManagedRoutes: []v1alpha1.ManagedRoute{{Name: "mine"}},
+		}
+		edit(c)
+	})
+}
+
 func canary(change func(*v1alpha1.CanaryStrategy)) func(*v1alpha1.RolloutSpec) {
 	return func(s *v1alpha1.RolloutSpec) { change(s.Strategy.Canary) }
 }
@@ -56,7 +68,9 @@ func number(n int32) *int32 { return &n }
 
 // Every problem names the field, the value where there is one, and what to write instead.
 func TestProblems(t *testing.T) {
-	const notYet = "this version of Sluice does not support the field yet; remove it, or stay with the controller you have"
+	const needsRouter = "needs trafficRouting: remove it, without a router the share of the pods is the share of the traffic"
+
+const notYet = "this version of Sluice does not support the field yet; remove it, or stay with the controller you have"
 	for name, c := range map[string]struct {
 		change func(*v1alpha1.RolloutSpec)
 		want   []string
@@ -139,9 +153,108 @@ func TestProblems(t *testing.T) {
 			}),
 			[]string{"spec.strategy.canary.replicaProgressThreshold.value: 101 percent of the pods are never available: write 100 or less"},
 		},
-		"what is not supported yet": {
-			canary(func(c *v1alpha1.CanaryStrategy) { c.DynamicStableScale = true }),
-			[]string{"spec.strategy.canary.dynamicStableScale: " + notYet},
+		"what needs a router": {
+			canary(func(c *v1alpha1.CanaryStrategy) {
+				c.DynamicStableScale, c.EnforceMaxSurge = true, true
+				c.ScaleDownDelaySeconds, c.MinPodsPerReplicaSet = number(30), number(2)
+				c.Steps = []v1alpha1.CanaryStep{{SetCanaryScale: &v1alpha1.SetCanaryScale{Replicas: number(1)}}, {SetHeaderRoute: &v1alpha1.SetHeaderRoute{Name: "h"}}}
+			}),
+			[]string{
+				"spec.strategy.canary.scaleDownDelaySeconds: " + needsRouter,
+				"spec.strategy.canary.dynamicStableScale: " + needsRouter,
+				"spec.strategy.canary.minPodsPerReplicaSet: " + needsRouter,
+				"spec.strategy.canary.enforceMaxSurge: " + needsRouter,
+				"spec.strategy.canary.steps[0].setCanaryScale: needs trafficRouting: without a router the share of the pods is the share of the traffic, so use setWeight",
+				"spec.strategy.canary.steps[1].setHeaderRoute: needs trafficRouting: without a router no request can be told from another",
+			},
+		},
+		"two Services that are one": {
+			canary(func(c *v1alpha1.CanaryStrategy) { c.CanaryService, c.StableService = "web", "web" }),
+			[]string{`spec.strategy.canary.canaryService: "web" is the stableService too: name another Service, each is pointed at one version only`},
+		},
+		"a router without Services": {
+			routed(func(c *v1alpha1.CanaryStrategy) { c.StableService = "" }),
+			[]string{"spec.strategy.canary.canaryService: Canary service and Stable service must to be set to use Traffic Routing: it tells the versions apart by them"},
+		},
+		"a router and what contradicts itself": {
+			routed(func(c *v1alpha1.CanaryStrategy) {
+				c.DynamicStableScale, c.ScaleDownDelaySeconds, c.ScaleDownDelayRevisionLimit = true, number(5), number(11)
+				c.AbortScaleDownDelaySeconds, c.MinPodsPerReplicaSet = number(-1), number(-2)
+				c.TrafficRouting.MaxTrafficWeight = number(1000)
+			}),
+			[]string{
+				"spec.strategy.canary.scaleDownDelaySeconds: cannot be combined with dynamicStableScale, which scales the old version down with its traffic: remove one of the two",
+				"spec.strategy.canary.scaleDownDelayRevisionLimit: 11 is more than spec.revisionHistoryLimit, which is 10: old versions beyond that are deleted",
+				"spec.strategy.canary.abortScaleDownDelaySeconds: -1 is negative: write 0 or more",
+				"spec.strategy.canary.minPodsPerReplicaSet: -2 is negative: write 0 or more",
+				"spec.strategy.canary.trafficRouting.maxTrafficWeight: works with nginx and plugins only: remove it, and give setWeight in percent",
+			},
+		},
+		"a limit of pods that nothing keeps to": {
+			routed(func(c *v1alpha1.CanaryStrategy) { c.EnforceMaxSurge = true }),
+			[]string{"spec.strategy.canary.enforceMaxSurge: needs dynamicStableScale: while the stable version keeps all its pods, the new one cannot have as many"},
+		},
+		"turns taken wrongly": {
+			routed(func(c *v1alpha1.CanaryStrategy) {
+				c.PingPong = &v1alpha1.PingPongSpec{PingService: "ping", PongService: "ping"}
+			}),
+			[]string{
+				`spec.strategy.canary.pingPong.pongService: "ping" is the pingService too: name two Services that take turns`,
+				"spec.strategy.canary.pingPong: takes the place of canaryService and stableService: remove those two",
+			},
+		},
+		"turns with nginx": {
+			routed(func(c *v1alpha1.CanaryStrategy) {
+				c.CanaryService, c.StableService = "", ""
+				c.PingPong = &v1alpha1.PingPongSpec{PingService: "ping", PongService: "pong"}
+				c.TrafficRouting = &v1alpha1.RolloutTrafficRouting{Nginx: &v1alpha1.NginxTrafficRouting{StableIngress: "web"}}
+			}),
+			[]string{"spec.strategy.canary.pingPong: does not work with nginx, whose Ingress names one stable Service: use canaryService and stableService"},
+		},
+		"routes that the controller was not given": {
+			routed(func(c *v1alpha1.CanaryStrategy) {
+				c.Steps = []v1alpha1.CanaryStep{
+					{SetHeaderRoute: &v1alpha1.SetHeaderRoute{Name: "other", Match: []v1alpha1.HeaderRoutingMatch{{HeaderName: "", HeaderValue: &v1alpha1.StringMatch{}}}}},
+					{SetMirrorRoute: &v1alpha1.SetMirrorRoute{Name: "mine", Percentage: number(101), Match: []v1alpha1.RouteMatch{{}, {
+						Path: &v1alpha1.StringMatch{Exact: "/", Prefix: "/"},
+					}}}},
+				}
+			}),
+			[]string{
+				`spec.strategy.canary.steps[0].setHeaderRoute.name: "other" is not among trafficRouting.managedRoutes: list it there, as "- name: <route>"`,
+				"spec.strategy.canary.steps[0].setHeaderRoute.match[0].headerName: is empty: name a header",
+				"spec.strategy.canary.steps[0].setHeaderRoute.match[0].headerValue: set exactly one of exact, regex and prefix",
+				"spec.strategy.canary.steps[1].setMirrorRoute.match[0]: set at least one of method, path and headers; to mirror all requests, give path with prefix: /",
+				"spec.strategy.canary.steps[1].setMirrorRoute.match[1].path: set exactly one of exact, regex and prefix",
+				"spec.strategy.canary.steps[1].setMirrorRoute.percentage: 101 is not a percentage: write 0 to 100",
+			},
+		},
+		"a header with a router that knows none": {
+			routed(func(c *v1alpha1.CanaryStrategy) {
+				c.TrafficRouting.GatewayAPI, c.TrafficRouting.Nginx = nil, &v1alpha1.NginxTrafficRouting{StableIngress: "web"}
+				c.Steps = []v1alpha1.CanaryStep{
+					{SetHeaderRoute: &v1alpha1.SetHeaderRoute{Name: "mine"}},
+					{SetMirrorRoute: &v1alpha1.SetMirrorRoute{Name: "mine"}},
+				}
+			}),
+			[]string{
+				"spec.strategy.canary.steps[0].setHeaderRoute: nginx cannot route by header: remove the step, or use a router that can",
+				"spec.strategy.canary.steps[1].setMirrorRoute: nginx cannot mirror requests: remove the step, or use a router that can",
+			},
+		},
+		"a size in two ways, and negative": {
+			routed(func(c *v1alpha1.CanaryStrategy) {
+				c.Steps = []v1alpha1.CanaryStep{{SetCanaryScale: &v1alpha1.SetCanaryScale{Replicas: number(-1), Weight: number(-5)}}}
+			}),
+			[]string{
+				"spec.strategy.canary.steps[0].setCanaryScale: set only one of weight, replicas and matchTrafficWeight: true",
+				"spec.strategy.canary.steps[0].setCanaryScale.replicas: -1 is negative: write 0 or more",
+				"spec.strategy.canary.steps[0].setCanaryScale.weight: -5 is negative: write 0 or more",
+			},
+		},
+		"a window into the future": {
+			func(s *v1alpha1.RolloutSpec) { s.RollbackWindow = &v1alpha1.RollbackWindowSpec{Revisions: -1} },
+			[]string{"spec.rollbackWindow.revisions: -1 is negative: write 0 or more"},
 		},
 		"a step that is not supported yet": {
 			steps(v1alpha1.CanaryStep{Plugin: &v1alpha1.PluginStep{}}),
@@ -185,7 +298,10 @@ func TestDefaults(t *testing.T) {
 	if r.Replicas != 1 || !r.ReplicasUnset || r.RevisionHistoryLimit != 10 || r.ProgressDeadline != 10*time.Minute {
 		t.Errorf("got %+v", r)
 	}
-	want := Canary{MaxSurge: 1, MaxUnavailable: 0, MaxWeight: 100, Threshold: AllPods}
+	want := Canary{
+		CanaryService: Service{Field: "spec.strategy.canary.canaryService"}, StableService: Service{Field: "spec.strategy.canary.stableService"},
+		MaxSurge:      1, MaxUnavailable: 0, MaxWeight: 100, Threshold: AllPods,
+	}
 	if diff := cmp.Diff(Strategy(want), r.Strategy); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
 // Rollout is a Rollout's spec, resolved.
@@ -25,6 +27,8 @@ type Rollout struct {
 	ProgressDeadline     time.Duration
 	// ProgressDeadlineAbort aborts the update instead of only reporting it when ProgressDeadline has passed.
 	ProgressDeadlineAbort bool
+	// RollbackWindow is how many revisions back a version may be for an update to it to skip all steps; 0 for none.
+	RollbackWindow int
 	// Paused is the user's own pause: nothing scales and no step ends.
 	Paused   bool
 	Strategy Strategy
@@ -35,7 +39,13 @@ type Strategy interface{ isStrategy() }
 
 // Canary moves to the new version in steps.
 type Canary struct {
-	Steps []Step
+	// CanaryService and StableService are pointed at one version each; their names are empty where there are none. With PingPong
+	// they take turns: as they stand here, ping is the stable one.
+	CanaryService, StableService Service
+	PingPong                     bool
+	// Traffic is how traffic is split, nil where the share of the pods is the share of the traffic.
+	Traffic *Traffic
+	Steps   []Step
 	// Background is the analysis beside the steps, from BackgroundStep on; nil for none.
 	Background     *Analysis
 	BackgroundStep int32
@@ -51,7 +61,10 @@ type Canary struct {
 
 func (Canary) isStrategy() {}
 
-// Step is one step of a canary: [SetWeight], [Pause] or [RunAnalysis].
+// Service is a Service that the spec names, and where.
+type Service struct{ Field, Name string }
+
+// Step is one step of a canary: [SetWeight], [SetCanaryScale], [SetHeaderRoute], [SetMirrorRoute], [Pause] or [RunAnalysis].
 type Step interface {
 	isStep()
 	// String is the step as events tell of it; the texts are API.
@@ -69,11 +82,43 @@ type Pause struct {
 	Written string
 }
 
-func (SetWeight) isStep()   {}
-func (Pause) isStep()       {}
-func (RunAnalysis) isStep() {}
+// SetCanaryScale sizes the canary apart from its traffic, until another one: to Replicas, or to Percent of the Rollout's replicas.
+// Neither lets it follow the traffic again.
+type SetCanaryScale struct{ Replicas, Percent *int32 }
 
-func (s SetWeight) String() string { return fmt.Sprintf("setWeight: %d", s.Weight) }
+// SetHeaderRoute sends requests with certain headers to the canary. Without a match it ends that.
+type SetHeaderRoute struct {
+	Name  string
+	Match []v1alpha1.HeaderRoutingMatch
+}
+
+// SetMirrorRoute sends a copy of certain requests to the canary. Without a match it ends that.
+type SetMirrorRoute struct {
+	Name    string
+	Match   []v1alpha1.RouteMatch
+	Percent int32
+}
+
+func (SetWeight) isStep()      {}
+func (SetCanaryScale) isStep() {}
+func (SetHeaderRoute) isStep() {}
+func (SetMirrorRoute) isStep() {}
+func (Pause) isStep()          {}
+func (RunAnalysis) isStep()    {}
+
+func (s SetWeight) String() string      { return fmt.Sprintf("setWeight: %d", s.Weight) }
+func (s SetHeaderRoute) String() string { return "setHeaderRoute: " + s.Name }
+func (s SetMirrorRoute) String() string { return "setMirrorRoute: " + s.Name }
+
+func (s SetCanaryScale) String() string {
+	switch {
+	case s.Replicas != nil:
+		return fmt.Sprintf("setCanaryScale{replicas: %d}", *s.Replicas)
+	case s.Percent != nil:
+		return fmt.Sprintf("setCanaryScale{weight: %d}", *s.Percent)
+	}
+	return "setCanaryScale{matchTrafficWeight: true}"
+}
 
 func (s Pause) String() string {
 	if s.Indefinite {

@@ -23,8 +23,6 @@ type Traffic struct {
 	MinPods int32
 	// EnforceMaxSurge limits the pods of all versions to the Rollout's replicas and maxSurge.
 	EnforceMaxSurge bool
-	// PingPong: the two Services of the strategy take turns at being the stable one.
-	PingPong bool
 }
 
 // Router is one traffic router as the spec sets it up: [GatewayAPI] or [Nginx].

@@ -9,6 +9,16 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
+// Routers are the traffic routers of a Rollout, as far as the spec makes sense.
+func Routers(ro *v1alpha1.Rollout) []Router {
+	c := ro.Spec.Strategy.Canary
+	if c == nil || c.TrafficRouting == nil {
+		return nil
+	}
+	var p problems
+	return p.routers(canaryField+".trafficRouting", c.TrafficRouting, ro.Namespace)
+}
+
 // routers resolves the traffic routers of a Rollout in a namespace.
 func (p *problems) routers(field string, t *v1alpha1.RolloutTrafficRouting, namespace string) []Router {
 	p.refuse(field+".", []optional{

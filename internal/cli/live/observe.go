@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -16,6 +17,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
 var (
@@ -31,7 +34,7 @@ func (c Client) Observe(ctx context.Context, name string, now time.Time) (plan.O
 	if err != nil {
 		return plan.Observed{}, err
 	}
-	o := plan.Observed{Now: now, Rollout: ro, ServicesLive: true, Templates: analysis.Templates{}}
+	o := plan.Observed{Now: now, Rollout: ro, RoutingLive: true, Templates: analysis.Templates{}}
 	versioned := metav1.ListOptions{LabelSelector: v1alpha1.PodTemplateHashLabel}
 	if o.ReplicaSets, err = listed[appsv1.ReplicaSet](ctx, c, replicaSets, versioned); err != nil {
 		return plan.Observed{}, err
@@ -47,7 +50,30 @@ func (c Client) Observe(ctx context.Context, name string, now time.Time) (plan.O
 	if o.Services, err = c.servicesOf(ctx, ro); err != nil {
 		return plan.Observed{}, err
 	}
+	if o.Routes, err = c.routesOf(ctx, ro); err != nil {
+		return plan.Observed{}, err
+	}
 	return o, c.observeWorkload(ctx, &o)
+}
+
+// routesOf reads the objects of the Rollout's traffic routers, as far as they exist.
+func (c Client) routesOf(ctx context.Context, ro *v1alpha1.Rollout) (traffic.Objects, error) {
+	found := traffic.Objects{}
+	owner := traffic.Owner{Namespace: ro.Namespace, Name: ro.Name, UID: ro.UID}
+	for _, router := range routers.For(owner, spec.Routers(ro)) {
+		for _, ref := range router.Refs() {
+			resource, _ := meta.UnsafeGuessKindToResource(ref.GroupVersionKind) // the kinds are known, and have regular plurals
+			object, err := c.Resource(resource).Namespace(ref.Namespace).Get(ctx, ref.NamespacedName.Name, metav1.GetOptions{})
+			switch {
+			case apierrors.IsNotFound(err):
+			case err != nil:
+				return nil, err
+			default:
+				found[ref.Key()] = object
+			}
+		}
+	}
+	return found, nil
 }
 
 func controlled[T metav1.Object](all []T, owner metav1.Object) []T {
@@ -108,8 +134,8 @@ func setWorkload[T any, O interface {
 // Look adds to what was observed what the engine asks for.
 func (c Client) Look(ctx context.Context, o *plan.Observed, need plan.Need) error {
 	switch n := need.(type) {
-	case plan.NeedLiveServices:
-		o.ServicesLive = true // they are, see Observe
+	case plan.NeedLiveRouting:
+		o.RoutingLive = true // it is, see Observe
 		return nil
 	case plan.NeedPods:
 		return c.lookAtPods(ctx, o, n.Hash)

@@ -1,0 +1,253 @@
+package controller_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/playtest"
+	"github.com/sluice-delivery/sluice/internal/sim"
+)
+
+// routers are the traffic routers under test, as the spec sets them up.
+var routers = map[string]string{
+	"GatewayAPI":                            `{gatewayAPI: {httpRoute: web}}`,
+	"the Gateway API plugin's own settings": `{plugins: {argoproj-labs/gatewayAPI: {httpRoute: web}}}`,
+	"Nginx":                                 `{nginx: {stableIngress: web}}`,
+}
+
+// routed is a canary with a router; more is further YAML of the strategy.
+func routed(replicas int, router, steps, more string) string {
+	strategy := fmt.Sprintf(`{canaryService: web-canary, stableService: web-stable, trafficRouting: %s, steps: %s`, router, steps)
+	if more != "" {
+		strategy += ", " + more
+	}
+	return canary(replicas, strategy+"}")
+}
+
+// createRoutes creates what the routers split: an HTTPRoute and an Ingress named web.
+func createRoutes(t *testing.T, ns *playtest.Namespace) {
+	t.Helper()
+	createServices(t, ns, "web-canary", "web-stable")
+	for _, object := range []*unstructured.Unstructured{sim.HTTPRoute("web", "web-stable"), sim.Ingress("web", "web-stable")} {
+		object.SetNamespace(ns.Name)
+		if err := ns.Client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// promise is what a routed canary promises while it is updated.
+type promise struct {
+	maxUnavailable int32
+	dynamic        bool
+	// most is how many pods there may be, 0 for any number.
+	most int32
+}
+
+// check holds a recording against the promise, at each resourceVersion.
+func (p promise) check(t *testing.T, points []playtest.Point) {
+	t.Helper()
+	served := map[string]bool{}
+	for i, now := range points[1:] {
+		before := points[i]
+		if p.most > 0 && now.Desired() > p.most {
+			t.Errorf("more than %d pods, at %s", p.most, now)
+		}
+		for route := range now.Routes {
+			p.checkTraffic(t, before, now, route)
+			for hash, share := range now.Traffic(route) {
+				served[hash] = served[hash] || share > 0
+			}
+		}
+		for hash := range served {
+			if set, ok := now.Sets[hash]; !p.dynamic && ok && *set.Spec.Replicas == 0 {
+				checkDelay(t, before.Sets[hash], set)
+			}
+		}
+	}
+}
+
+// checkTraffic demands that nothing is sent where nobody is, that traffic moves only to pods that can carry it, that pods are not taken
+// away under it, and that an abort gives none to the canary.
+func (p promise) checkTraffic(t *testing.T, before, now playtest.Point, route string) {
+	t.Helper()
+	had := before.Traffic(route)
+	for hash, share := range now.Traffic(route) {
+		if share == 0 || hash == "" {
+			continue
+		}
+		set, was := now.Sets[hash], before.Sets[hash]
+		needed := (share*now.Replicas+99)/100 - p.maxUnavailable
+		switch {
+		case set.Spec.Replicas == nil || *set.Spec.Replicas == 0 && now.Replicas > 0:
+			t.Errorf("%d %% of the traffic goes to %s, which has no pods, at %s", share, hash, now)
+		case share > had[hash] && was.Status.AvailableReplicas < needed:
+			t.Errorf("%s was given %d %% of the traffic with %d pods available, at %s", hash, share, was.Status.AvailableReplicas, now)
+		case *set.Spec.Replicas < desired(was) && *set.Spec.Replicas < needed:
+			t.Errorf("%s was scaled from %d to %d pods with %d %% of the traffic, at %s", hash, desired(was), *set.Spec.Replicas, share, now)
+		}
+	}
+	canary := func(point playtest.Point) int32 { return point.Routes[route]["web-canary"] }
+	if before.Aborted && now.Aborted && canary(now) > canary(before) {
+		t.Errorf("the weight of the canary rose after the abort, at %s", now)
+	}
+}
+
+func desired(set appsv1.ReplicaSet) int32 {
+	if set.Spec.Replicas == nil {
+		return 0
+	}
+	return *set.Spec.Replicas
+}
+
+// weightIs waits for a weight of the canary, in the status.
+func weightIs(weight int32) func(*v1alpha1.Rollout) bool {
+	return func(ro *v1alpha1.Rollout) bool {
+		return ro.Status.Canary.Weights != nil && ro.Status.Canary.Weights.Canary.Weight == weight
+	}
+}
+
+// settledOn waits until nothing is left of other versions, nor of weights.
+func settledOn(revision string, replicas int32) func(*v1alpha1.Rollout) bool {
+	return func(ro *v1alpha1.Rollout) bool {
+		return playtest.Healthy(ro) && ro.Annotations[v1alpha1.RevisionAnnotation] == revision &&
+			ro.Status.Replicas == replicas && weightIs(0)(ro)
+	}
+}
+
+const twoWeights = `[{setWeight: 25}, {pause: {}}, {setWeight: 75}, {pause: {}}]`
+
+// TestC1RoutedCanaryFromEndToEnd: traffic leaves before pods do, through a promotion, an abort, a retry, a rollback, and a third version.
+func TestC1RoutedCanaryFromEndToEnd(t *testing.T) {
+	t.Parallel()
+	for name, router := range routers {
+		for _, dynamic := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, dynamicStableScale %t", name, dynamic), func(t *testing.T) {
+				t.Parallel()
+				more := "scaleDownDelaySeconds: 1, abortScaleDownDelaySeconds: 1, maxUnavailable: 1"
+				if dynamic {
+					more = "dynamicStableScale: true, maxUnavailable: 1"
+				}
+				wholeStory(t, routed(4, router, twoWeights, more), dynamic)
+			})
+		}
+	}
+}
+
+func wholeStory(t *testing.T, manifest string, dynamic bool) {
+	t.Helper()
+	ns := playtest.New(t)
+	createRoutes(t, ns)
+	ns.StartController()
+	ns.CreateRollout(manifest)
+	ns.WaitForRollout("web", "to be Healthy", settledOn("1", 4))
+	history := ns.Record()
+
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to pause at 25 %", both(playtest.AtStep(1), playtest.Paused, weightIs(25)))
+	ns.PatchStatus("web", resume)
+	ns.WaitForRollout("web", "to pause at 75 %", both(playtest.AtStep(3), playtest.Paused, weightIs(75)))
+
+	ns.PatchStatus("web", `{"status":{"abort":true}}`)
+	ns.WaitForRollout("web", "to be back at the stable version", both(playtest.Degraded, weightIs(0), pods(4)))
+	ns.PatchStatus("web", `{"status":{"abort":false}}`)
+	ns.WaitForRollout("web", "to pause at 25 % again", both(playtest.AtStep(1), playtest.Paused, weightIs(25)))
+
+	ns.Patch("web", `{"spec":{"replicas":6}}`)
+	ns.WaitForRollout("web", "to have pods for 6", func(ro *v1alpha1.Rollout) bool { return ro.Status.AvailableReplicas >= 6 })
+	ns.Patch("web", `{"spec":{"replicas":4}}`)
+
+	ns.SetImage("web", "nginx:3")
+	ns.WaitForRollout("web", "to pause at 25 % of the third version", both(playtest.AtStep(1), playtest.Paused, weightIs(25), revision("3")))
+	ns.SetImage("web", "nginx:1")
+	ns.WaitForRollout("web", "to be back on the first version", settledOn("4", 4))
+
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to pause at 25 % of the second version", both(playtest.AtStep(1), playtest.Paused, weightIs(25), revision("5")))
+	ns.PatchStatus("web", `{"status":{"promoteFull":true}}`)
+	ns.WaitForRollout("web", "to be Healthy on the second version", settledOn("5", 4))
+	promise{maxUnavailable: 1, dynamic: dynamic}.check(t, history.Stop())
+}
+
+func both(all ...func(*v1alpha1.Rollout) bool) func(*v1alpha1.Rollout) bool {
+	return func(ro *v1alpha1.Rollout) bool {
+		for _, is := range all {
+			if !is(ro) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func pods(n int32) func(*v1alpha1.Rollout) bool {
+	return func(ro *v1alpha1.Rollout) bool { return ro.Status.Replicas == n }
+}
+
+func revision(n string) func(*v1alpha1.Rollout) bool {
+	return func(ro *v1alpha1.Rollout) bool { return ro.Annotations[v1alpha1.RevisionAnnotation] == n }
+}
+
+func TestRoutedCanaryKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	for seed, more := range []string{
+		"scaleDownDelaySeconds: 1, maxUnavailable: 1",
+		"dynamicStableScale: true, maxUnavailable: 1",
+		"dynamicStableScale: true, enforceMaxSurge: true, maxSurge: 1, maxUnavailable: 1",
+	} {
+		for name, router := range routers {
+			t.Run(name+", "+more, func(t *testing.T) {
+				t.Parallel()
+				random := rand.New(rand.NewPCG(3, uint64(seed)))
+				ns := playtest.New(t)
+				createRoutes(t, ns)
+				ns.StartController()
+				ns.CreateRollout(routed(4, router, `[{setWeight: 25}, {pause: {duration: 1}}, {setWeight: 75}, {pause: {duration: 1}}]`, more))
+				ns.WaitForRollout("web", "to be Healthy", settledOn("1", 4))
+				history := ns.Record()
+				for image := 2; image <= 4; image++ {
+					ns.SetImage("web", fmt.Sprintf("nginx:%d", image))
+					history.KillWhileMoving(random, 3, 8)
+				}
+				ns.WaitForRollout("web", "to be Healthy on the last version", settledOn("4", 4))
+				p := promise{maxUnavailable: 1, dynamic: strings.Contains(more, "dynamic")}
+				if strings.Contains(more, "enforce") {
+					p.most = 5
+				}
+				p.check(t, history.Stop())
+			})
+		}
+	}
+}
+
+// TestRoutedCanaryAtRest: whatever is set up, a Rollout with nothing to do is not written, nor is anything that it uses, not even when
+// the controller starts anew.
+func TestRoutedCanaryAtRest(t *testing.T) {
+	t.Parallel()
+	for name, manifest := range map[string]string{
+		"GatewayAPI with managed routes": routed(2, `{gatewayAPI: {httpRoute: web}, managedRoutes: [{name: beta}]}`,
+			`[{setCanaryScale: {replicas: 1}}, {setHeaderRoute: {name: beta, match: [{headerName: x-beta, headerValue: {exact: "1"}}]}}, {setWeight: 50}, {pause: {}}]`, "scaleDownDelaySeconds: 1"),
+		"Nginx with annotations": routed(2, `{nginx: {stableIngress: web, additionalIngressAnnotations: {canary-by-header: x-beta}}}`, `[{setWeight: 50}, {pause: {}}]`, "scaleDownDelaySeconds: 1"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := playtest.New(t)
+			createRoutes(t, ns)
+			ns.StartController()
+			ns.CreateRollout(manifest)
+			ns.WaitForRollout("web", "to be Healthy", settledOn("1", 2))
+			ns.SetImage("web", "nginx:2")
+			ns.WaitForRollout("web", "to pause", both(playtest.Paused, weightIs(50)))
+			ns.RestartsQuietly(ns.Versions)
+			ns.PatchStatus("web", `{"status":{"promoteFull":true}}`)
+			ns.WaitForRollout("web", "to be Healthy on the second version", settledOn("2", 2))
+			ns.RestartsQuietly(ns.Versions)
+		})
+	}
+}

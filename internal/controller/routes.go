@@ -1,0 +1,273 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
+)
+
+const (
+	// routeIndex is the cache index of Rollouts by the objects that their traffic routers read and write.
+	routeIndex = "routes"
+	// routeOwnerIndex is the cache index of such objects by the Rollouts that have put something into them.
+	routeOwnerIndex = "route-owners"
+)
+
+// routesOf are the objects that the traffic routers of a Rollout read and write.
+func routesOf(ro *v1alpha1.Rollout) []traffic.Ref {
+	var refs []traffic.Ref
+	owner := traffic.Owner{Namespace: ro.Namespace, Name: ro.Name, UID: ro.UID}
+	for _, router := range routers.For(owner, spec.Routers(ro)) {
+		refs = append(refs, router.Refs()...)
+	}
+	return refs
+}
+
+func routeKey(gk schema.GroupKind, namespace, name string) string {
+	return gk.String() + "/" + namespace + "/" + name
+}
+
+func indexRoutes(obj client.Object) []string {
+	var keys []string
+	for _, ref := range routesOf(obj.(*v1alpha1.Rollout)) {
+		keys = append(keys, routeKey(ref.GroupVersionKind.GroupKind(), ref.Namespace, ref.NamespacedName.Name))
+	}
+	return keys
+}
+
+func indexRouteOwners(obj client.Object) []string {
+	o, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	var keys []string
+	for _, owner := range routers.Owners(o) {
+		keys = append(keys, owner.String())
+	}
+	return keys
+}
+
+// routes reads the objects of traffic routers. A kind is watched from the first Rollout on that names an object of it: which routers a
+// cluster has is its own affair.
+type routes struct {
+	cache  cache.Cache
+	mapper meta.RESTMapper
+	// watch has what a source sees put into the controller's queue.
+	watch func(source.Source) error
+	// concerned are the Rollouts to look at when an object changes.
+	concerned handler.MapFunc
+
+	mu      sync.Mutex
+	watched []schema.GroupVersionKind
+}
+
+// newRoutes can be used once it has a watch.
+func newRoutes(mgr manager.Manager, rollouts *Rollouts) *routes {
+	return &routes{cache: mgr.GetCache(), mapper: mgr.GetRESTMapper(), concerned: rollouts.concernedBy}
+}
+
+// follow has the controller hear of changes to objects of a kind, and reports whether the cluster knows the kind.
+func (r *routes) follow(ctx context.Context, gvk schema.GroupVersionKind) (known bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.Contains(r.watched, gvk) {
+		return true, nil
+	}
+	if _, err := r.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); meta.IsNoMatchError(err) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("ask the cluster for %s: %w", gvk, err)
+	}
+	object := emptyOf(gvk)
+	if err := r.cache.IndexField(ctx, object, routeOwnerIndex, indexRouteOwners); err != nil {
+		return false, fmt.Errorf("index %ss: %w", gvk.Kind, err)
+	}
+	if err := r.watch(source.Kind[client.Object](r.cache, object, handler.EnqueueRequestsFromMapFunc(r.concerned))); err != nil {
+		return false, fmt.Errorf("watch %ss: %w", gvk.Kind, err)
+	}
+	r.watched = append(r.watched, gvk)
+	return true, nil
+}
+
+func emptyOf(gvk schema.GroupVersionKind) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(gvk)
+	return o
+}
+
+// kinds are those that are watched.
+func (r *routes) kinds() []schema.GroupVersionKind {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.watched)
+}
+
+// get reads an object from the cache, nil if there is none.
+func (r *routes) get(ctx context.Context, key traffic.Key) (*unstructured.Unstructured, error) {
+	if known, err := r.follow(ctx, key.GroupVersionKind); !known {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, firstLook)
+	defer cancel()
+	return readRoute(ctx, r.cache, key)
+}
+
+// ownedBy are the cached objects into which a Rollout has put something.
+func (r *routes) ownedBy(ctx context.Context, rollout types.NamespacedName) ([]*unstructured.Unstructured, error) {
+	var owned []*unstructured.Unstructured
+	for _, gvk := range r.kinds() {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err := r.cache.List(ctx, list, client.MatchingFields{routeOwnerIndex: rollout.String()}); err != nil {
+			return nil, fmt.Errorf("list the %ss of %s: %w", gvk.Kind, rollout, err)
+		}
+		for i := range list.Items {
+			owned = append(owned, &list.Items[i])
+		}
+	}
+	return owned, nil
+}
+
+// readRoute reads an object, nil if there is none.
+func readRoute(ctx context.Context, reader client.Reader, key traffic.Key) (*unstructured.Unstructured, error) {
+	object := emptyOf(key.GroupVersionKind)
+	err := reader.Get(ctx, key.NamespacedName, object)
+	switch {
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		return nil, nil //nolint:nilnil // what is missing is data: the engine tells of it
+	case err != nil:
+		return nil, fmt.Errorf("read %s %s, which splits traffic (may the controller get, list and watch its kind?): %w", key.Kind, key.NamespacedName, err)
+	}
+	return object, nil
+}
+
+// observeRoutes adds the objects of the Rollout's traffic routers, and those into which they have put something before.
+func (r *Rollouts) observeRoutes(ctx context.Context, seen *plan.Observed, versions map[types.UID]string) error {
+	seen.Routes = traffic.Objects{}
+	for _, ref := range routesOf(seen.Rollout) {
+		object, err := r.routes.get(ctx, ref.Key())
+		if err != nil {
+			return err
+		}
+		if object != nil {
+			seen.Routes[ref.Key()] = object
+		}
+	}
+	owned, err := r.routes.ownedBy(ctx, client.ObjectKeyFromObject(seen.Rollout))
+	if err != nil {
+		return err
+	}
+	for _, object := range owned {
+		seen.Routes[traffic.KeyOf(object)] = object
+	}
+	for _, object := range seen.Routes {
+		versions[object.GetUID()] = object.GetResourceVersion()
+	}
+	return nil
+}
+
+// lookAtRoutes reads the objects of the Rollout's traffic routers from the API server.
+func (r *Rollouts) lookAtRoutes(ctx context.Context, seen *plan.Observed) error {
+	live := maps.Clone(seen.Routes) // those that the Rollout does not name any more carry nothing of its
+	for _, ref := range routesOf(seen.Rollout) {
+		delete(live, ref.Key())
+		object, err := readRoute(ctx, r.live, ref.Key())
+		if err != nil {
+			return err
+		}
+		if object != nil {
+			live[ref.Key()] = object
+		}
+	}
+	seen.Routes = live
+	return nil
+}
+
+// writeRoute creates, changes or deletes an object of a traffic router.
+func (r *Rollouts) writeRoute(ctx context.Context, rollout *v1alpha1.Rollout, c plan.WriteRoute) error {
+	key := client.ObjectKeyFromObject(rollout)
+	switch {
+	case c.From == nil:
+		object := c.To.DeepCopy()
+		if err := r.client.Create(ctx, object); err != nil {
+			if apierrors.IsAlreadyExists(err) {
+				return errBehind // a pass that was cut off made it, and the cache does not show it yet
+			}
+			return fmt.Errorf("create %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		r.sent.wrote(key, object, r.clock.Now())
+		return nil
+	case c.To == nil:
+		uid, version := c.From.GetUID(), c.From.GetResourceVersion()
+		err := r.client.Delete(ctx, c.From, client.Preconditions{UID: &uid, ResourceVersion: &version})
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete %s %s: %w", c.From.GetKind(), c.From.GetName(), err)
+		}
+		r.sent.deleted(key, c.From, r.clock.Now())
+		return nil
+	}
+	return r.patch(ctx, rollout, c.From, c.To.DeepCopy(), c.From.GetKind())
+}
+
+// concernedBy are the Rollouts to look at when an object of a traffic router changes: those that name it, and those that have put
+// something into it.
+func (r *Rollouts) concernedBy(ctx context.Context, obj client.Object) []reconcile.Request {
+	var naming v1alpha1.RolloutList
+	key := routeKey(obj.GetObjectKind().GroupVersionKind().GroupKind(), obj.GetNamespace(), obj.GetName())
+	if err := r.client.List(ctx, &naming, client.MatchingFields{routeIndex: key}, client.UnsafeDisableDeepCopy); err != nil {
+		r.log.Error("find the Rollouts whose traffic an object splits", "object", key, "error", err)
+		return nil
+	}
+	var requests []reconcile.Request
+	add := func(key types.NamespacedName) {
+		if request := (reconcile.Request{NamespacedName: key}); !slices.Contains(requests, request) {
+			requests = append(requests, request)
+		}
+	}
+	for i := range naming.Items {
+		add(client.ObjectKeyFromObject(&naming.Items[i]))
+	}
+	if o, ok := obj.(*unstructured.Unstructured); ok {
+		for _, owner := range routers.Owners(o) {
+			add(owner)
+		}
+	}
+	return requests
+}
+
+// releaseRoutes takes out of objects what a Rollout has put there that is gone.
+func (r *Rollouts) releaseRoutes(ctx context.Context, rollout types.NamespacedName, objects []*unstructured.Unstructured) error {
+	owner := traffic.Owner{Namespace: rollout.Namespace, Name: rollout.Name}
+	for _, from := range objects {
+		to := routers.Release(owner, from)
+		if to == nil || equality.Semantic.DeepEqual(from.Object, to.Object) {
+			continue // what is the Rollout's own goes with it
+		}
+		if err := r.client.Patch(ctx, to.DeepCopy(), guarded(from)); err != nil && !movedOn(err) {
+			return fmt.Errorf("release %s %s: %w", from.GetKind(), from.GetName(), err)
+		}
+		r.log.InfoContext(ctx, "release "+from.GetKind()+" "+from.GetName(), "rollout", rollout.String(), "reason", "the Rollout is gone")
+	}
+	return nil
+}

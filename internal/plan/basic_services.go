@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// pointBasic has the Services of a canary without a router follow their versions. People reach one version by them, and nobody knows
+// how many: so each is pointed elsewhere only when somebody answers there.
+func (p *pass) pointBasic(c spec.Canary) {
+	canary := p.new
+	if p.promoted() || p.is.Abort {
+		canary = p.stable
+	}
+	p.pointAvailable(c.CanaryService.Name, canary, "it is the version to try")
+	stable := p.stable
+	if p.takesOver(c) {
+		stable = p.new
+	}
+	p.pointAvailable(c.StableService.Name, stable, "it is the stable version")
+}
+
+// takesOver reports whether the new version is about to be the only one, and can answer for the stable one already. The stable
+// Service is moved then, before the last stable pod goes and not after it.
+func (p *pass) takesOver(c spec.Canary) bool {
+	stable := p.stableBeside()
+	if stable == nil || p.is.Abort || p.weight(c) < c.MaxWeight || p.mayNotScale() != "" {
+		return false
+	}
+	needed := max(1, stable.fleet().serving())
+	if p.selects(c.StableService.Name) == p.is.CurrentPodHash { // it has been moved; one pod that fails is no reason to go back
+		needed = 1
+	}
+	return p.new.fleet().serving() >= needed
+}
+
+// pointAvailable points a Service at a version that has pods: at all of them, where it selected the pods of every version so far. While
+// it has none, a Service whose version is neither the new nor the stable one is lent to the stable one.
+func (p *pass) pointAvailable(name string, v *version, why string) {
+	if name == "" {
+		return
+	}
+	if v != nil && p.selects(name) == v.hash {
+		p.point(name, v.hash, why)
+		return
+	}
+	needed := int32(1)
+	if v != nil && !p.owned(name) {
+		needed = max(1, v.desired())
+	}
+	if have := v.fleet().serving(); have < needed {
+		p.note(TopicWait, fmt.Sprintf("service %s", name), fmt.Sprintf("%d of %d pods available", have, needed))
+		if last := p.find(p.selects(name)); last != nil && last != p.new && last != p.stable && p.stable.fleet().serving() > 0 {
+			p.point(name, p.stable.hash, "the version that it selects is neither the new nor the stable one")
+		}
+		return
+	}
+	p.point(name, v.hash, why)
+}
+
+// keptForService is how many pods a version may be scaled to: not to none while one of the Services selects it, if another version
+// has pods, or will have, that can answer instead. Where there is no room for any the limits leave no choice.
+func (p *pass) keptForService(c spec.Canary, v *version, to int32) int32 {
+	services := serviceNames(c)
+	if to > 0 || v.desired() == 0 || len(services) == 0 {
+		return to
+	}
+	if p.referenced(v.hash, services) {
+		if p.onlyVersion(v) {
+			return to
+		}
+		return 1
+	}
+	if !p.unreferenced(v.hash, services) {
+		return v.desired()
+	}
+	return to
+}
+
+// onlyVersion reports whether no other version has pods, or will have any before this one's are gone.
+func (p *pass) onlyVersion(v *version) bool {
+	for _, other := range p.all() {
+		if other != v && other.desired() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// serviceNames are the Services of a canary that there are.
+func serviceNames(c spec.Canary) []string {
+	var names []string
+	for _, s := range []spec.Service{c.CanaryService, c.StableService} {
+		if s.Name != "" {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}

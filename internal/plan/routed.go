@@ -1,0 +1,190 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// routedCanary moves traffic by weights, and lets pods follow: what is to get traffic has its pods first, and what loses traffic
+// loses it before its pods.
+//
+// Up to four versions may play a part: the new one, the stable one, the one that the canary Service still selects when an update
+// overtakes another (the carrier), and the last stable one until the stable Service has left it.
+func (p *pass) routedCanary(c spec.Canary) {
+	p.checkServices(
+		serviceRef{c.CanaryService.Field, c.CanaryService.Name},
+		serviceRef{c.StableService.Field, c.StableService.Name},
+	)
+	r := p.newRouting(c)
+	if why := p.mayNotScale(); why == "" {
+		r.size()
+	} else {
+		p.note(TopicWait, "nothing is scaled and no step ends", why)
+		if p.create != nil {
+			p.scaleNew(0, why)
+		}
+	}
+	if len(p.problems) > 0 { // until the Services are mended the traffic stays where it is
+		r.next = r.split(r.now)
+		p.routing = r
+		return
+	}
+	r.pointServices()
+	weight, why := r.weigh()
+	r.route(weight, why)
+	p.releaseServices(c.CanaryService.Name, c.StableService.Name)
+	p.releaseRoutes(r.routers...)
+	if p.mayNotScale() == "" {
+		r.retire()
+	}
+	p.routing = r
+}
+
+// carrier is the version that the canary Service sends to, nil if it is none that is known.
+func (r *routing) carrier() *version { return r.find(r.selects(r.canaryService.Name)) }
+
+// goal is the weight that the canary should come to at the current step.
+func (r *routing) goal() int32 {
+	switch {
+	case r.promoted():
+		return 0
+	case r.selects(r.canaryService.Name) != r.is.CurrentPodHash: // it carries another version, or all of them
+		return 0
+	case r.is.PromoteFull && !r.DynamicStableScale:
+		return r.now // what is full will be promoted, and take the stable Service over: no need to move twice
+	}
+	return r.weight(r.canary)
+}
+
+// weigh returns the weight to set in this pass, and why it is that.
+func (r *routing) weigh() (weight int32, why string) {
+	if r.stableBeside() == nil && r.carrier() == r.new || r.stableService.Name == "" {
+		return r.settle()
+	}
+	carrier, want, why := r.carrier(), r.goal(), r.whyGoal()
+	if want > 0 && carrier.fleet().available == 0 {
+		want, why = 0, "it has no available pod"
+	}
+	if r.stable == nil || r.selects(r.stableService.Name) != r.stable.hash || r.observedSelects(r.stableService.Name) != r.stable.hash {
+		return r.now, "the stable service does not send to the stable version yet"
+	}
+	size, _ := r.canarySize(want)
+	if want > 0 && size == 0 && carrier == r.new && r.replicas() > 0 { // the step takes its pods away
+		want, why = 0, "the step takes all its pods away"
+	}
+	m := move{
+		now: r.now, want: want, max: r.canary.MaxWeight,
+		replicas: r.replicas(), tolerated: r.canary.MaxUnavailable,
+		canary: carrier.fleet().serving(), stable: r.stable.fleet().serving(),
+		ready:   carrier != nil && !carrier.stale() && r.canary.Threshold.Met(carrier.fleet().serving(), size),
+		gradual: r.gradual(), cramped: r.waitsForRoom() && r.cramped(r.stable.desired(), r.new.desired()),
+	}
+	next := m.next()
+	switch {
+	case next == want && want == r.now:
+		return next, fmt.Sprintf("%s as it should be", r.portionText(want))
+	case next == want:
+		return next, why
+	case want > r.now:
+		r.note(TopicWait, fmt.Sprintf("%s to the canary", r.portionText(want)), fmt.Sprintf("%d of %d pods available", m.canary, size))
+		return next, "its available pods can carry that"
+	}
+	r.note(TopicWait, fmt.Sprintf("%s to the canary", r.portionText(want)), fmt.Sprintf("%d of %d pods of the stable version available",
+		m.stable, share(r.canary.MaxWeight-want, r.replicas(), r.canary.MaxWeight)))
+	return next, "the stable version cannot carry more yet"
+}
+
+// settle is the weight once both Services send to one version: none for the canary, whatever was there before.
+func (r *routing) settle() (int32, string) {
+	if r.now > 0 && r.observedSelects(r.stableService.Name) != r.is.StableRS {
+		return r.now, "the stable service does not send to the stable version yet"
+	}
+	return 0, "there is one version only"
+}
+
+func (r *routing) whyGoal() string {
+	switch {
+	case r.is.Abort:
+		return "the update was aborted"
+	case r.promoted():
+		return "the stable version is the current one"
+	case r.carrier() != r.new:
+		return "another version has overtaken it"
+	case r.is.PromoteFull:
+		return "a full promotion was requested"
+	case r.at() == r.stepCount():
+		return "all steps are done"
+	}
+	return fmt.Sprintf("step %d of %d", r.at()+1, r.stepCount())
+}
+
+// gradual reports whether traffic may follow the pods one by one, instead of waiting for all that a step asks for.
+func (r *routing) gradual() bool {
+	return r.EnforceMaxSurge || r.is.PromoteFull || r.fastRollback()
+}
+
+// replicas is how many pods carry all the traffic.
+func (r *routing) replicas() int32 { return r.pass.spec.Replicas }
+
+// carries reports whether everything goes to the new version, so that it can be promoted, or else what is missing.
+func (r *routing) carries() (bool, string) {
+	if r.is.PromoteFull && !r.DynamicStableScale {
+		return true, ""
+	}
+	return r.weighs(r.canary.MaxWeight)
+}
+
+// promotesCramped reports whether the new version carries all the traffic and cannot have its last pods before the stable version's are
+// gone. They will come then; until then no more than maxUnavailable are missing.
+func (r *routing) promotesCramped() bool {
+	if r == nil || r.stableBeside() == nil || !r.inForce || r.now < r.canary.MaxWeight || !r.waitsForRoom() {
+		return false
+	}
+	return r.cramped(r.stable.desired(), r.new.desired()) && r.new.fleet().serving() >= r.replicas()-r.canary.MaxUnavailable
+}
+
+// weighs reports whether every router sends this weight to the new version by the end of this pass, or else what is missing.
+func (r *routing) weighs(weight int32) (bool, string) {
+	w := r.is.Canary.Weights
+	switch {
+	case len(r.problems) > 0:
+		return false, "the traffic cannot be moved: " + r.problems[0].String()
+	case r.selects(r.canaryService.Name) != r.is.CurrentPodHash:
+		return false, "the canary service does not send to the new version yet"
+	case w == nil || w.Canary.ServiceName != r.canaryService.Name || w.Canary.Weight != weight:
+		return false, fmt.Sprintf("the canary gets %s of the traffic, not %s yet", r.portionText(r.next.Canary.Weight), r.portionText(weight))
+	}
+	return true, ""
+}
+
+// sends reports whether the managed routes are as the steps so far have it by the end of this pass, or else what is missing. Routes to a
+// version without pods come with its first pod; there is nothing to wait for.
+func (r *routing) sends() (bool, string) {
+	if len(r.problems) > 0 {
+		return false, "the route cannot be set: " + r.problems[0].String()
+	}
+	if want, _ := r.canarySize(r.weight(r.canary)); want > 0 && !r.canServe() {
+		return false, "no pod of the new version is available"
+	}
+	return true, ""
+}
+
+// reached reports whether the pods are as the current step wants them, or else what is missing.
+func (r *routing) reached() (bool, string) {
+	want, _ := r.canarySize(r.weight(r.canary))
+	want = r.withSurge(r.new, want)
+	canary := r.new.fleet()
+	if !r.canary.Threshold.Met(canary.available, want) {
+		return false, fmt.Sprintf("%d of %d canary pods available", canary.available, want)
+	}
+	if canary.desired != want || canary.available > want {
+		return false, fmt.Sprintf("the canary is on its way from %d to %d pods", canary.actual, want)
+	}
+	if stable := r.stableBeside(); stable != nil && !r.DynamicStableScale {
+		if s := stable.fleet(); s.desired != s.actual || s.desired < r.replicas() {
+			return false, fmt.Sprintf("the stable version is on its way from %d to %d pods", s.actual, r.replicas())
+		}
+	}
+	return true, ""
+}

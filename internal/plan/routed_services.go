@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// pointServices points both Services at their versions, each when that takes traffic from nobody who cannot be replaced: while its
+// weight is nothing, or to pods that can carry it.
+func (r *routing) pointServices() {
+	if r.stable != nil {
+		r.pointStable()
+	}
+	r.pointCanary()
+}
+
+// pointStable has the stable Service follow the stable version.
+func (r *routing) pointStable() {
+	name, v := r.stableService.Name, r.stable
+	if r.selects(name) == v.hash {
+		r.point(name, v.hash, "it selects the stable version")
+		return
+	}
+	have := v.fleet().serving()
+	var needed int32
+	switch weight := r.canary.MaxWeight - r.now; {
+	case !r.owned(name):
+		needed = max(1, v.desired()) // it selects pods of all versions so far, and of none but these then
+	case r.inForce && weight == 0:
+		needed = min(1, r.replicas())
+	default:
+		needed = max(min(1, r.replicas()), share(r.canary.MaxWeight, r.replicas(), r.canary.MaxWeight)-r.canary.MaxUnavailable)
+	}
+	if have < needed || v.stale() {
+		r.note(TopicWait, fmt.Sprintf("service %s to select the stable version", name), fmt.Sprintf("%d of %d pods available", have, needed))
+		return
+	}
+	r.point(name, v.hash, "it is the stable version")
+}
+
+// pointCanary has the canary Service follow the new version while there is an update, and the stable one otherwise.
+func (r *routing) pointCanary() {
+	name, v, why := r.canaryService.Name, r.new, "it is the new version"
+	if r.promoted() || r.is.Abort {
+		v, why = r.stable, "there is no update"
+	}
+	if v == nil {
+		return
+	}
+	if r.selects(name) == v.hash {
+		r.point(name, v.hash, why)
+		return
+	}
+	if r.now > 0 && (r.carrier() != nil || !r.inForce) {
+		r.note(TopicWait, fmt.Sprintf("service %s to select %s", name, v.Name), fmt.Sprintf("it carries %s of the traffic", r.portionText(r.now)))
+		return
+	}
+	if have, needed := v.fleet().serving(), r.neededBehind(name, v); have < needed {
+		r.note(TopicWait, fmt.Sprintf("service %s to select %s", name, v.Name), fmt.Sprintf("%d of %d pods available", have, needed))
+		r.leaveOvertaken(name)
+		return
+	}
+	r.point(name, v.hash, why)
+}
+
+// neededBehind is how many pods a version needs before a Service without weight selects it: whoever asks the Service by its name is to
+// be answered.
+func (r *routing) neededBehind(name string, v *version) int32 {
+	switch {
+	case r.is.Abort, r.canary.PingPong && r.owned(name), r.replicas() == 0:
+		return 0
+	case !r.owned(name):
+		return max(1, v.desired())
+	}
+	return 1
+}
+
+// leaveOvertaken lends a Service to the stable version for as long as the new one has no pods, so that what was overtaken can go.
+func (r *routing) leaveOvertaken(name string) {
+	c := r.carrier()
+	if c == nil || c == r.new || c == r.stable || r.stable.fleet().serving() == 0 {
+		return
+	}
+	r.point(name, r.stable.hash, "the new version is not available yet, and another has overtaken the one before")
+}
+
+// owned reports whether a Service is marked as this Rollout's.
+func (p *pass) owned(name string) bool {
+	s := p.service(name)
+	return s != nil && s.Annotations[v1alpha1.ManagedByAnnotation] == p.Rollout.Name
+}
+
+// takeTurns makes the Service that carries everything now the stable one, where two take turns.
+func (p *pass) takeTurns() {
+	c, ok := p.spec.Strategy.(spec.Canary)
+	if !ok || !c.PingPong {
+		return
+	}
+	if p.is.Canary.StablePingPong == v1alpha1.Ping {
+		p.is.Canary.StablePingPong = v1alpha1.Pong
+	} else {
+		p.is.Canary.StablePingPong = v1alpha1.Ping
+	}
+}

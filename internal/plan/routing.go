@@ -1,0 +1,278 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
+)
+
+// WriteRoute changes an object of a traffic router: only what differs between From and To is written, and only if the object still
+// has From's resourceVersion. Without From the object is created, without To deleted.
+type WriteRoute struct {
+	From, To *unstructured.Unstructured
+	Reason   string
+}
+
+func (WriteRoute) isChange() {}
+
+// routing is what a pass knows of the split of a routed canary's traffic, and what it decides about it.
+type routing struct {
+	*pass
+	spec.Traffic
+	canary  spec.Canary
+	routers []traffic.Router
+	// stableService and canaryService are the Services by the part that they play now.
+	stableService, canaryService spec.Service
+	// now is the weight of the canary Service as the status has it, and recorded whether it has one of both Services.
+	now      int32
+	recorded bool
+	// additional is the weight of destinations that are neither.
+	additional []traffic.Destination
+	// inForce: before this pass every router was seen to carry out what the status has. Only then is it known who carries what.
+	inForce bool
+	// next is the split to come to in this pass.
+	next traffic.Split
+}
+
+// newRouting reads the split that is in force.
+func (p *pass) newRouting(c spec.Canary) *routing {
+	r := &routing{
+		pass: p, Traffic: *c.Traffic, canary: c,
+		routers: routers.For(p.routeOwner(), c.Traffic.Routers),
+	}
+	r.stableService, r.canaryService = p.servicesByPart(c)
+	r.now, r.recorded = r.recordedWeight()
+	_, problems := r.render(r.split(r.now))
+	r.inForce = r.recorded && len(problems) == 0 && !r.writes(r.split(r.now))
+	return r
+}
+
+// servicesByPart are the Services as they serve now: with pingPong the status remembers whose turn it is.
+func (p *pass) servicesByPart(c spec.Canary) (stable, canary spec.Service) {
+	if c.PingPong && p.is.Canary.StablePingPong != v1alpha1.Ping {
+		return c.CanaryService, c.StableService
+	}
+	return c.StableService, c.CanaryService
+}
+
+// recordedWeight is the canary Service's weight in the status, which goes by the name of the Service: parts change.
+func (r *routing) recordedWeight() (weight int32, recorded bool) {
+	w := r.was.Canary.Weights
+	if w == nil {
+		return 0, false
+	}
+	for _, d := range []v1alpha1.WeightDestination{w.Canary, w.Stable} {
+		if d.ServiceName == r.canaryService.Name {
+			return min(d.Weight, r.canary.MaxWeight), true
+		}
+	}
+	return 0, false
+}
+
+// split is the whole split with a weight for the canary.
+func (r *routing) split(weight int32) traffic.Split {
+	s := traffic.Split{
+		Max:        r.canary.MaxWeight,
+		Canary:     traffic.Destination{Service: r.canaryService.Name, Hash: r.selects(r.canaryService.Name), Weight: weight},
+		Stable:     traffic.Destination{Service: r.stableService.Name, Hash: r.selects(r.stableService.Name), Weight: r.canary.MaxWeight - weight},
+		Additional: r.additional,
+		Managed:    r.ManagedRoutes,
+		Routes:     r.routes(),
+		InProgress: weight > 0 || len(r.additional) > 0,
+	}
+	for _, d := range r.additional {
+		s.Stable.Weight -= d.Weight
+	}
+	s.InProgress = s.InProgress || len(s.Routes) > 0
+	return s
+}
+
+// rendered is what one router makes of a split.
+type rendered struct {
+	router       traffic.Router
+	have, should traffic.Objects
+}
+
+func (r *routing) render(s traffic.Split) ([]rendered, []spec.Problem) {
+	var out []rendered
+	var problems []spec.Problem
+	for _, router := range r.routers {
+		have := traffic.Objects{}
+		for _, ref := range router.Refs() {
+			if o, ok := r.Routes[ref.Key()]; ok {
+				have[ref.Key()] = o
+			}
+		}
+		should, troubles := router.Render(s, have)
+		problems = append(problems, troubles...)
+		out = append(out, rendered{router, have, should})
+	}
+	return out, problems
+}
+
+// writes reports whether a split is not in force.
+func (r *routing) writes(s traffic.Split) bool {
+	all, _ := r.render(s)
+	return slices.ContainsFunc(all, func(one rendered) bool { return len(one.changes("")) > 0 })
+}
+
+// changes are the writes that lead from what is to what should be, in a stable order.
+func (d rendered) changes(reason string) []Change {
+	var changes []Change
+	for _, ref := range d.router.Refs() {
+		have, should := d.have[ref.Key()], d.should[ref.Key()]
+		if have == nil && should == nil || have != nil && should != nil && equality.Semantic.DeepEqual(have.Object, should.Object) {
+			continue
+		}
+		changes = append(changes, WriteRoute{From: have, To: should, Reason: reason})
+	}
+	return changes
+}
+
+// route sets the split that this pass decided on, and records it. Where an object is missing or makes no sense the others are set all the
+// same, and the record stays as it was: it tells of what is in force everywhere.
+func (r *routing) route(weight int32, reason string) {
+	r.next = r.split(weight)
+	all, problems := r.render(r.next)
+	r.complain(problems)
+	for _, one := range all {
+		r.routeWrites = append(r.routeWrites, one.changes(reason)...)
+	}
+	if len(problems) > 0 {
+		return
+	}
+	if weight != r.now {
+		r.event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight updated from %d to %d", r.now, weight)
+		r.note(TopicRoute, fmt.Sprintf("send %s to the canary", r.portionText(weight)), reason)
+	} else if len(r.routeWrites) > 0 {
+		r.note(TopicRoute, fmt.Sprintf("bring the routers to %s for the canary", r.portionText(weight)), "they were set to something else")
+	}
+	r.is.Canary.Weights = &v1alpha1.TrafficWeights{Canary: recordOf(r.next.Canary), Stable: recordOf(r.next.Stable)}
+	for _, d := range r.next.Additional {
+		r.is.Canary.Weights.Additional = append(r.is.Canary.Weights.Additional, recordOf(d))
+	}
+}
+
+// releaseRoutes takes out of objects that the spec does not name any more what a router put there for this Rollout.
+func (p *pass) releaseRoutes(named ...traffic.Router) {
+	keep := map[traffic.Key]bool{}
+	for _, router := range named {
+		for _, ref := range router.Refs() {
+			keep[ref.Key()] = true
+		}
+	}
+	owner := p.routeOwner()
+	for _, key := range slices.SortedFunc(maps.Keys(p.Routes), compareKeys) {
+		from := p.Routes[key]
+		if keep[key] || !slices.Contains(routers.Owners(from), types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}) {
+			continue
+		}
+		to := routers.Release(owner, from)
+		if to != nil && equality.Semantic.DeepEqual(from.Object, to.Object) {
+			continue
+		}
+		p.routeWrites = append(p.routeWrites, WriteRoute{From: from, To: to, Reason: "the Rollout does not name it any more"})
+		p.note(TopicRoute, "release "+key.Kind+" "+key.Name, "the Rollout does not name it any more")
+	}
+}
+
+func compareKeys(a, b traffic.Key) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.NamespacedName.String(), b.NamespacedName.String()))
+}
+
+func (p *pass) routeOwner() traffic.Owner {
+	return traffic.Owner{Namespace: p.Rollout.Namespace, Name: p.Rollout.Name, UID: p.Rollout.UID}
+}
+
+func recordOf(d traffic.Destination) v1alpha1.WeightDestination {
+	return v1alpha1.WeightDestination{Weight: d.Weight, ServiceName: d.Service, PodTemplateHash: d.Hash}
+}
+
+// portionText is a weight as people say it.
+func (r *routing) portionText(weight int32) string { return portionText(weight, r.canary.MaxWeight) }
+
+func portionText(weight, maxWeight int32) string {
+	if maxWeight == 100 {
+		return fmt.Sprintf("%d %%", weight)
+	}
+	return fmt.Sprintf("%d/%d", weight, maxWeight)
+}
+
+// routes are the managed routes that the steps so far have set and not removed again. They lead to the canary, so they are there
+// only while it has pods that the Service selects.
+func (r *routing) routes() []traffic.Route {
+	if r.promoted() || r.is.Abort || r.is.PromoteFull || !r.canServe() {
+		return nil
+	}
+	set := map[string]traffic.Route{}
+	for i := int32(0); i <= r.at() && i < r.stepCount(); i++ {
+		switch s := r.canary.Steps[i].(type) {
+		case spec.SetHeaderRoute:
+			set[s.Name] = headerRoute(s)
+			if len(s.Match) == 0 {
+				delete(set, s.Name)
+			}
+		case spec.SetMirrorRoute:
+			set[s.Name] = mirrorRoute(s)
+			if len(s.Match) == 0 {
+				delete(set, s.Name)
+			}
+		case spec.SetWeight, spec.SetCanaryScale, spec.Pause, spec.RunAnalysis, spec.RunExperiment:
+		}
+	}
+	var routes []traffic.Route
+	for _, name := range r.ManagedRoutes {
+		if route, ok := set[name]; ok {
+			routes = append(routes, route)
+		}
+	}
+	return routes
+}
+
+// canServe reports whether requests that are sent to the canary Service reach the new version.
+func (r *routing) canServe() bool {
+	return r.new.fleet().available > 0 && r.selects(r.canaryService.Name) == r.new.hash
+}
+
+func headerRoute(s spec.SetHeaderRoute) traffic.HeaderRoute {
+	route := traffic.HeaderRoute{Name: s.Name}
+	for _, m := range s.Match {
+		route.Match = append(route.Match, traffic.HeaderMatch{Header: m.HeaderName, Value: *stringMatch(m.HeaderValue)})
+	}
+	return route
+}
+
+func mirrorRoute(s spec.SetMirrorRoute) traffic.MirrorRoute {
+	route := traffic.MirrorRoute{Name: s.Name, Percent: s.Percent}
+	for _, m := range s.Match {
+		match := traffic.RequestMatch{Method: stringMatch(m.Method), Path: stringMatch(m.Path)}
+		for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
+			value := m.Headers[name]
+			match.Headers = append(match.Headers, traffic.HeaderMatch{Header: name, Value: *stringMatch(&value)})
+		}
+		route.Match = append(route.Match, match)
+	}
+	return route
+}
+
+func stringMatch(m *v1alpha1.StringMatch) *traffic.StringMatch {
+	switch {
+	case m == nil:
+		return nil
+	case m.Exact != "":
+		return &traffic.StringMatch{Kind: traffic.Exact, Value: m.Exact}
+	case m.Prefix != "":
+		return &traffic.StringMatch{Kind: traffic.Prefix, Value: m.Prefix}
+	}
+	return &traffic.StringMatch{Kind: traffic.Regex, Value: m.Regex}
+}

@@ -1,0 +1,93 @@
+package playtest
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Shares is how much of the traffic each Service gets, in percent, as one object of a traffic router has it.
+type Shares map[string]int32
+
+// routeKinds are the objects of traffic routers that are followed, as far as the cluster knows them.
+func (ns *Namespace) routeKinds() iter.Seq[schema.GroupVersionKind] {
+	return func(yield func(schema.GroupVersionKind) bool) {
+		for _, gvk := range []schema.GroupVersionKind{
+			{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"},
+			{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
+		} {
+			_, err := ns.Client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+			if err == nil && !yield(gvk) {
+				return
+			}
+		}
+	}
+}
+
+// sharesOf reads the weights of a route; nil if the object does not split traffic.
+func sharesOf(o *unstructured.Unstructured) Shares {
+	if o.GetKind() == "Ingress" {
+		return sharesOfIngress(o)
+	}
+	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+	if len(rules) == 0 {
+		return nil
+	}
+	rule, _ := rules[len(rules)-1].(map[string]any) // managed rules come first
+	shares := Shares{}
+	total := int64(0)
+	refs, _, _ := unstructured.NestedSlice(rule, "backendRefs")
+	weight := func(ref map[string]any) int64 {
+		w, there, _ := unstructured.NestedInt64(ref, "weight")
+		if !there {
+			return 1
+		}
+		return w
+	}
+	for _, r := range refs {
+		total += weight(r.(map[string]any))
+	}
+	for _, r := range refs {
+		ref := r.(map[string]any)
+		if w := weight(ref); total > 0 {
+			shares[ref["name"].(string)] = int32(100 * w / total)
+		}
+	}
+	return shares
+}
+
+// sharesOfIngress reads a canary Ingress, whose Services are web-canary and web-stable.
+func sharesOfIngress(o *unstructured.Unstructured) Shares {
+	weight, err := strconv.Atoi(o.GetAnnotations()["nginx.ingress.kubernetes.io/canary-weight"])
+	if err != nil {
+		return nil
+	}
+	return Shares{"web-canary": int32(weight), "web-stable": int32(100 - weight)}
+}
+
+// Traffic is the share that each version gets by one route, in percent.
+func (p Point) Traffic(route string) map[string]int32 {
+	by := map[string]int32{}
+	for service, share := range p.Routes[route] {
+		by[p.Selected[service]] += share
+	}
+	return by
+}
+
+func (p Point) routesText() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(p.Routes)) {
+		var shares []string
+		for _, service := range slices.Sorted(maps.Keys(p.Routes[name])) {
+			shares = append(shares, fmt.Sprintf("%s %d %%", service, p.Routes[name][service]))
+		}
+		parts = append(parts, name+" "+strings.Join(shares, " "))
+	}
+	return strings.Join(parts, ", ")
+}

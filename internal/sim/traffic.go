@@ -1,0 +1,243 @@
+package sim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+)
+
+// routes are the objects of traffic routers, and what watches have shown of them. Like Services they are immutable here.
+type routes struct {
+	now    traffic.Objects
+	past   []traffic.Objects
+	unseen int
+}
+
+// Routes are the objects of traffic routers as they are now, not to be modified.
+func (w *World) Routes() traffic.Objects { return w.routes.now }
+
+// PutRoute adds an object of a traffic router, or puts it in the place of an older one, by hand.
+func (w *World) PutRoute(o *unstructured.Unstructured) {
+	o.SetResourceVersion(w.nextVersion())
+	if have := w.routes.now[traffic.KeyOf(o)]; have == nil {
+		w.uid++
+		o.SetUID(types.UID(name("uid", w.uid)))
+	}
+	next := maps.Clone(w.routes.now)
+	if next == nil {
+		next = traffic.Objects{}
+	}
+	next[traffic.KeyOf(o)] = o
+	w.putRoutes(next)
+}
+
+// DeleteRoute deletes the object of that kind and name by hand.
+func (w *World) DeleteRoute(kind, name string) {
+	next := maps.Clone(w.routes.now)
+	maps.DeleteFunc(next, func(key traffic.Key, _ *unstructured.Unstructured) bool { return key.Kind == kind && key.Name == name })
+	w.putRoutes(next)
+}
+
+func (w *World) putRoutes(next traffic.Objects) {
+	r := &w.routes
+	r.now, r.past, r.unseen = next, append(r.past, next), r.unseen+1
+	if n := len(r.past); n > 2*remembered {
+		r.past = append([]traffic.Objects(nil), r.past[n-remembered:]...)
+	}
+	w.notify()
+}
+
+// observeRoutes is what a watch has shown, so many versions back.
+func (w *World) observeRoutes(back int) traffic.Objects {
+	r := &w.routes
+	n := len(r.past)
+	if n == 0 {
+		return nil
+	}
+	r.unseen = clamp(back, r.unseen, n)
+	return r.past[n-1-r.unseen]
+}
+
+// sawAllRoutes reports whether a view shows the routes as they are.
+func (w *World) sawAllRoutes(o plan.Observed) bool { return maps.Equal(o.Routes, w.routes.now) }
+
+func (a *application) writeRoute(from, to *unstructured.Unstructured) {
+	if !a.may() {
+		return
+	}
+	if from == nil {
+		if a.routes.now[traffic.KeyOf(to)] != nil { // made by a pass that crashed, or one with an older view: look again
+			a.Writes--
+			a.Conflict = true
+			return
+		}
+		a.PutRoute(to.DeepCopy())
+		a.routes.unseen = 0
+		return
+	}
+	have := a.routes.now[traffic.KeyOf(from)]
+	if have == nil || have.GetResourceVersion() != from.GetResourceVersion() {
+		a.Writes--
+		a.Conflict = true
+		return
+	}
+	if to == nil {
+		a.DeleteRoute(from.GetKind(), from.GetName())
+		a.routes.unseen = 0
+		return
+	}
+	if equality.Semantic.DeepEqual(from.Object, to.Object) {
+		a.Idle = "update of " + from.GetKind() + " " + from.GetName() + " that changes nothing"
+	}
+	a.PutRoute(to.DeepCopy())
+	a.routes.unseen = 0
+}
+
+// HTTPRoute is a route of the Gateway API that sends everything to one Service.
+func HTTPRoute(name, service string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": name, "namespace": "default"},
+		"spec": map[string]any{
+			"parentRefs": []any{map[string]any{"name": "gateway"}},
+			"rules":      []any{map[string]any{"backendRefs": []any{map[string]any{"name": service, "port": int64(80)}}}},
+		},
+	}}
+	o.SetGroupVersionKind(schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"})
+	return o
+}
+
+// Ingress sends everything to one Service.
+func Ingress(name, service string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": name, "namespace": "default"},
+		"spec": map[string]any{
+			"ingressClassName": "nginx",
+			"rules": []any{map[string]any{"host": "web.example.org", "http": map[string]any{"paths": []any{map[string]any{
+				"path": "/", "pathType": "Prefix",
+				"backend": map[string]any{"service": map[string]any{"name": service, "port": map[string]any{"number": int64(80)}}},
+			}}}}},
+		},
+	}}
+	o.SetGroupVersionKind(networkingv1.SchemeGroupVersion.WithKind("Ingress"))
+	return o
+}
+
+// setRouter sets a traffic router by its short name.
+func setRouter(c *v1alpha1.CanaryStrategy, value string) error {
+	t := &v1alpha1.RolloutTrafficRouting{}
+	switch value {
+	case "none":
+		c.TrafficRouting = nil
+		return nil
+	case "gateway":
+		t.GatewayAPI = &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}
+	case "nginx":
+		t.Nginx = &v1alpha1.NginxTrafficRouting{StableIngress: "web"}
+	case "both":
+		t.GatewayAPI = &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}
+		t.Nginx = &v1alpha1.NginxTrafficRouting{StableIngress: "web"}
+	default:
+		return fmt.Errorf("router %q: write gateway, nginx, both or none", value)
+	}
+	c.TrafficRouting = t
+	return nil
+}
+
+// Route makes a Rollout a routed canary, with the Services web-canary and web-stable and what the router needs.
+func (w *World) Route(ro *v1alpha1.Rollout, router string) error {
+	c := ro.Spec.Strategy.Canary
+	if c == nil {
+		return errors.New("a router needs a canary")
+	}
+	if err := setRouter(c, router); err != nil {
+		return err
+	}
+	stable := "web-stable"
+	if c.PingPong == nil {
+		c.CanaryService, c.StableService = "web-canary", stable
+	} else {
+		stable = c.PingPong.PingService
+	}
+	for _, service := range []string{"web-stable", "web-canary"} {
+		if c.PingPong == nil && w.Service(service) == nil {
+			w.CreateService(service)
+		}
+	}
+	if c.TrafficRouting.GatewayAPI != nil {
+		w.PutRoute(HTTPRoute("web", stable))
+	}
+	if c.TrafficRouting.Nginx != nil {
+		w.PutRoute(Ingress("web", stable))
+	}
+	return nil
+}
+
+// deleteRoute is the verb "delete route HTTPRoute", restoreRoute "route HTTPRoute".
+func (s *Script) restoreRoute(args []string) (string, error) {
+	switch last(args) {
+	case "HTTPRoute":
+		s.World.PutRoute(HTTPRoute("web", "web-stable"))
+	case "Ingress":
+		s.World.PutRoute(Ingress("web", "web-stable"))
+	default:
+		return "", fmt.Errorf("route %q: write HTTPRoute or Ingress", last(args))
+	}
+	return "", nil
+}
+
+// weightsText is the weights as the status has them.
+func weightsText(w *v1alpha1.TrafficWeights) string {
+	var parts []string
+	for _, d := range append([]v1alpha1.WeightDestination{w.Canary, w.Stable}, w.Additional...) {
+		parts = append(parts, fmt.Sprintf("%s (%s) %d", d.ServiceName, d.PodTemplateHash, d.Weight))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// routeText is the weights as a router's object has them, and its managed rules.
+func routeText(o *unstructured.Unstructured) string {
+	if o.GetKind() == "Ingress" {
+		return "canary-weight " + o.GetAnnotations()["nginx.ingress.kubernetes.io/canary-weight"]
+	}
+	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+	var parts []string
+	for _, r := range rules {
+		rule, _ := r.(map[string]any)
+		var refs []string
+		backends, _, _ := unstructured.NestedSlice(rule, "backendRefs")
+		for _, b := range backends {
+			ref, _ := b.(map[string]any)
+			text := fmt.Sprint(ref["name"])
+			if weight, ok := ref["weight"]; ok {
+				text += fmt.Sprintf(" %d", weight)
+			}
+			refs = append(refs, text)
+		}
+		text := strings.Join(refs, " + ")
+		if name, ok := rule["name"]; ok {
+			text = fmt.Sprintf("%s: %s", name, text)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// sortedRoutes are the objects of routers by kind and name.
+func (w *World) sortedRoutes() []*unstructured.Unstructured {
+	return slices.SortedFunc(maps.Values(w.routes.now), func(a, b *unstructured.Unstructured) int {
+		return cmp.Or(cmp.Compare(a.GetKind(), b.GetKind()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+}

@@ -1,0 +1,279 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+const canaryField = "spec.strategy.canary"
+
+func (p *problems) canary(ro *v1alpha1.Rollout, replicas int32, historyLimit int) Canary {
+	c := ro.Spec.Strategy.Canary
+	out := Canary{MaxWeight: v1alpha1.DefaultMaxTrafficWeight, Threshold: p.threshold(c.ReplicaProgressThreshold)}
+	out.MaxSurge, out.MaxUnavailable = p.limits(c, replicas)
+	out.NewMetadata, out.StableMetadata = metadata(c.CanaryMetadata), metadata(c.StableMetadata)
+	out.AntiAffinity = p.antiAffinity(canaryField+".antiAffinity", c.AntiAffinity)
+	p.canaryServices(&out, c)
+	if c.TrafficRouting == nil {
+		p.withoutRouter(c)
+	} else {
+		if c.TrafficRouting.MaxTrafficWeight != nil {
+			out.MaxWeight = *c.TrafficRouting.MaxTrafficWeight
+		}
+		out.Traffic = p.traffic(c, ro.Namespace, replicas, historyLimit)
+	}
+	p.background(&out, c.Analysis)
+	for i := range c.Steps {
+		if step := p.step(fmt.Sprintf("%s.steps[%d]", canaryField, i), &c.Steps[i], out); step != nil {
+			out.Steps = append(out.Steps, step)
+		}
+	}
+	return out
+}
+
+// canaryServices reads the Services that the two versions are reached by. With pingPong the first of the two is ping.
+func (p *problems) canaryServices(out *Canary, c *v1alpha1.CanaryStrategy) {
+	out.CanaryService = Service{canaryField + ".canaryService", c.CanaryService}
+	out.StableService = Service{canaryField + ".stableService", c.StableService}
+	if c.CanaryService != "" && c.CanaryService == c.StableService {
+		p.add(out.CanaryService.Field, "%q is the stableService too: name another Service, each is pointed at one version only", c.CanaryService)
+	}
+	pair := c.PingPong
+	if pair == nil {
+		return
+	}
+	out.PingPong = true
+	out.StableService = Service{canaryField + ".pingPong.pingService", pair.PingService}
+	out.CanaryService = Service{canaryField + ".pingPong.pongService", pair.PongService}
+	switch {
+	case pair.PingService == "" || pair.PongService == "":
+		p.add(canaryField+".pingPong", "pingService is %q and pongService %q: name two Services", pair.PingService, pair.PongService)
+	case pair.PingService == pair.PongService:
+		p.add(canaryField+".pingPong.pongService", "%q is the pingService too: name two Services that take turns", pair.PongService)
+	case c.TrafficRouting == nil:
+		p.add(canaryField+".pingPong", "needs trafficRouting: add a router, or use canaryService and stableService")
+	case c.TrafficRouting.Nginx != nil:
+		p.add(canaryField+".pingPong", "does not work with nginx, whose Ingress names one stable Service: use canaryService and stableService")
+	}
+	if c.CanaryService != "" || c.StableService != "" {
+		p.add(canaryField+".pingPong", "takes the place of canaryService and stableService: remove those two")
+	}
+}
+
+// withoutRouter refuses what makes no sense where the share of the pods is the share of the traffic.
+func (p *problems) withoutRouter(c *v1alpha1.CanaryStrategy) {
+	for _, f := range []optional{
+		{"scaleDownDelaySeconds", c.ScaleDownDelaySeconds != nil},
+		{"dynamicStableScale", c.DynamicStableScale},
+		{"minPodsPerReplicaSet", c.MinPodsPerReplicaSet != nil},
+		{"enforceMaxSurge", c.EnforceMaxSurge},
+	} {
+		if f.set {
+			p.add(canaryField+"."+f.name, "needs trafficRouting: remove it, without a router the share of the pods is the share of the traffic")
+		}
+	}
+}
+
+// traffic reads what only a canary with a router has.
+func (p *problems) traffic(c *v1alpha1.CanaryStrategy, namespace string, replicas int32, historyLimit int) *Traffic {
+	field := canaryField + ".trafficRouting"
+	t := &Traffic{
+		Routers:                     p.routers(field, c.TrafficRouting, namespace),
+		ScaleDownDelay:              seconds(orDefault(c.ScaleDownDelaySeconds, v1alpha1.DefaultScaleDownDelaySeconds)),
+		ScaleDownDelayRevisionLimit: int(orDefault(c.ScaleDownDelayRevisionLimit, math.MaxInt32)),
+		AbortScaleDownDelay:         seconds(orDefault(c.AbortScaleDownDelaySeconds, v1alpha1.DefaultAbortScaleDownDelaySeconds)),
+		AbortDelaySet:               c.AbortScaleDownDelaySeconds != nil,
+		DynamicStableScale:          c.DynamicStableScale,
+		MinPods:                     min(orDefault(c.MinPodsPerReplicaSet, 1), replicas),
+		EnforceMaxSurge:             c.EnforceMaxSurge,
+	}
+	t.AbortScaleDown = t.AbortScaleDownDelay > 0
+	if t.DynamicStableScale {
+		t.ScaleDownDelay = 0 // the old version has shrunk with its traffic
+	}
+	for _, r := range c.TrafficRouting.ManagedRoutes {
+		t.ManagedRoutes = append(t.ManagedRoutes, r.Name)
+	}
+	if len(t.Routers) == 0 && len(*p) == 0 {
+		p.add(field, "names no router: add gatewayAPI or nginx, or remove it")
+	}
+	if c.PingPong == nil && (c.CanaryService == "" || c.StableService == "") {
+		p.add(canaryField+".canaryService", "Canary service and Stable service must to be set to use Traffic Routing: it tells the versions apart by them")
+	}
+	if t.DynamicStableScale && c.ScaleDownDelaySeconds != nil {
+		p.add(canaryField+".scaleDownDelaySeconds", "cannot be combined with dynamicStableScale, which scales the old version down with its traffic: remove one of the two")
+	}
+	if t.EnforceMaxSurge && !t.DynamicStableScale {
+		p.add(canaryField+".enforceMaxSurge", "needs dynamicStableScale: while the stable version keeps all its pods, the new one cannot have as many")
+	}
+	if c.ScaleDownDelayRevisionLimit != nil && t.ScaleDownDelayRevisionLimit > historyLimit {
+		p.add(canaryField+".scaleDownDelayRevisionLimit", "%d is more than spec.revisionHistoryLimit, which is %d: old versions beyond that are deleted",
+			t.ScaleDownDelayRevisionLimit, historyLimit)
+	}
+	for _, n := range []struct {
+		field string
+		value *int32
+	}{
+		{"scaleDownDelaySeconds", c.ScaleDownDelaySeconds},
+		{"scaleDownDelayRevisionLimit", c.ScaleDownDelayRevisionLimit},
+		{"abortScaleDownDelaySeconds", c.AbortScaleDownDelaySeconds},
+		{"minPodsPerReplicaSet", c.MinPodsPerReplicaSet},
+	} {
+		if n.value != nil && *n.value < 0 {
+			p.add(canaryField+"."+n.field, "%d is negative: write 0 or more", *n.value)
+		}
+	}
+	p.maxTrafficWeight(field, c.TrafficRouting)
+	return t
+}
+
+// maxTrafficWeight is for routers only whose weights are not percentages.
+func (p *problems) maxTrafficWeight(field string, t *v1alpha1.RolloutTrafficRouting) {
+	if t.MaxTrafficWeight == nil {
+		return
+	}
+	switch {
+	case *t.MaxTrafficWeight < 1:
+		p.add(field+".maxTrafficWeight", "%d is too little: write what setWeight counts up to, 100 for percent", *t.MaxTrafficWeight)
+	case t.Nginx == nil && len(t.Plugins) == 0:
+		p.add(field+".maxTrafficWeight", "works with nginx and plugins only: remove it, and give setWeight in percent")
+	}
+}
+
+// setCanaryScale reads a step that sizes the new version apart from its traffic.
+func (p *problems) setCanaryScale(field string, s *v1alpha1.SetCanaryScale, c Canary) Step {
+	if c.Traffic == nil {
+		p.add(field, "needs trafficRouting: without a router the share of the pods is the share of the traffic, so use setWeight")
+	}
+	set := 0
+	for _, is := range []bool{s.Replicas != nil, s.Weight != nil, s.MatchTrafficWeight} {
+		if is {
+			set++
+		}
+	}
+	if set > 1 {
+		p.add(field, "set only one of weight, replicas and matchTrafficWeight: true")
+	}
+	for _, n := range []struct {
+		name  string
+		value *int32
+	}{{"replicas", s.Replicas}, {"weight", s.Weight}} {
+		if n.value != nil && *n.value < 0 {
+			p.add(field+"."+n.name, "%d is negative: write 0 or more", *n.value)
+		}
+	}
+	switch {
+	case s.Replicas != nil:
+		return SetCanaryScale{Replicas: s.Replicas}
+	case s.Weight != nil:
+		return SetCanaryScale{Percent: s.Weight}
+	}
+	return SetCanaryScale{} // matchTrafficWeight, true or, as upstream reads it, not
+}
+
+// managedRoute checks that a step may add a route: its name is one that the spec gives to the controller.
+func (p *problems) managedRoute(field, name string, t *Traffic) {
+	if t == nil {
+		p.add(field, "needs trafficRouting: without a router no request can be told from another")
+		return
+	}
+	for _, managed := range t.ManagedRoutes {
+		if managed == name {
+			return
+		}
+	}
+	p.add(field+".name", "%s is not among trafficRouting.managedRoutes: list it there, as \"- name: <route>\"", strconv.Quote(name))
+}
+
+// stringMatch checks that a comparison is one.
+func (p *problems) stringMatch(field string, m *v1alpha1.StringMatch) {
+	set := 0
+	if m != nil {
+		for _, text := range []string{m.Exact, m.Prefix, m.Regex} {
+			if text != "" {
+				set++
+			}
+		}
+	}
+	if set != 1 {
+		p.add(field, "set exactly one of exact, regex and prefix")
+	}
+}
+
+func (p *problems) setHeaderRoute(field string, s *v1alpha1.SetHeaderRoute, c Canary) Step {
+	p.managedRoute(field, s.Name, c.Traffic)
+	p.feature(field, c, func(r Router) (string, bool) {
+		switch r := r.(type) {
+		case GatewayAPI:
+			return "its routes are TCPRoutes and TLSRoutes", r.managed()
+		case Nginx:
+			return "nginx cannot route by header", false
+		}
+		return "", true
+	})
+	for i, m := range s.Match {
+		if m.HeaderName == "" {
+			p.add(fmt.Sprintf("%s.match[%d].headerName", field, i), "is empty: name a header")
+		}
+		p.stringMatch(fmt.Sprintf("%s.match[%d].headerValue", field, i), m.HeaderValue)
+	}
+	return SetHeaderRoute{Name: s.Name, Match: s.Match}
+}
+
+func (p *problems) setMirrorRoute(field string, s *v1alpha1.SetMirrorRoute, c Canary) Step {
+	p.managedRoute(field, s.Name, c.Traffic)
+	p.feature(field, c, func(r Router) (string, bool) {
+		switch r := r.(type) {
+		case GatewayAPI:
+			return "its routes are TCPRoutes and TLSRoutes", r.managed()
+		case Nginx:
+			return "nginx cannot mirror requests", false
+		}
+		return "", true
+	})
+	for i, m := range s.Match {
+		at := fmt.Sprintf("%s.match[%d]", field, i)
+		if m.Method == nil && m.Path == nil && len(m.Headers) == 0 {
+			p.add(at, "set at least one of method, path and headers; to mirror all requests, give path with prefix: /")
+		}
+		if m.Method != nil {
+			p.stringMatch(at+".method", m.Method)
+		}
+		if m.Path != nil {
+			p.stringMatch(at+".path", m.Path)
+		}
+		for name, value := range m.Headers {
+			p.stringMatch(at+".headers["+name+"]", &value)
+		}
+	}
+	percent := orDefault(s.Percentage, v1alpha1.DefaultMirrorPercentage)
+	if percent < 0 || percent > 100 {
+		p.add(field+".percentage", "%d is not a percentage: write 0 to 100", percent)
+	}
+	return SetMirrorRoute{Name: s.Name, Match: s.Match, Percent: percent}
+}
+
+// feature refuses a step that one of the routers cannot carry out.
+func (p *problems) feature(field string, c Canary, can func(Router) (why string, able bool)) {
+	if c.Traffic == nil {
+		return
+	}
+	for _, r := range c.Traffic.Routers {
+		if why, able := can(r); !able {
+			p.add(field, "%s: remove the step, or use a router that can", why)
+		}
+	}
+}
+
+// managed reports whether steps add rules to any of the routes.
+func (g GatewayAPI) managed() bool {
+	for _, r := range g.Routes {
+		if r.Managed {
+			return true
+		}
+	}
+	return false
+}
