@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/playtest"
@@ -30,20 +29,24 @@ func routed(replicas int, router, steps, more string) string {
 	return canary(replicas, strategy+"}")
 }
 
-// createRoutes creates what the routers split: an HTTPRoute and an Ingress named web.
-func createRoutes(t *testing.T, ns *playtest.Namespace) {
+// createRoute creates what the router of a Rollout splits, named web, and the Services.
+func createRoute(t *testing.T, ns *playtest.Namespace, manifest string) {
 	t.Helper()
 	createServices(t, ns, "web-canary", "web-stable")
-	for _, object := range []*unstructured.Unstructured{sim.HTTPRoute("web", "web-stable"), sim.Ingress("web", "web-stable")} {
-		object.SetNamespace(ns.Name)
-		if err := ns.Client.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
+	object := sim.HTTPRoute("web", "web-stable")
+	if strings.Contains(manifest, "nginx: {") {
+		object = sim.Ingress("web", "web-stable")
+	}
+	object.SetNamespace(ns.Name)
+	if err := ns.Client.Create(t.Context(), object); err != nil {
+		t.Fatal(err)
 	}
 }
 
 // promise is what a routed canary promises while it is updated.
 type promise struct {
+	// replicas is the least that the Rollout asks for in all the time.
+	replicas       int32
 	maxUnavailable int32
 	dynamic        bool
 	// most is how many pods there may be, 0 for any number.
@@ -83,7 +86,7 @@ func (p promise) checkTraffic(t *testing.T, before, now playtest.Point, route st
 			continue
 		}
 		set, was := now.Sets[hash], before.Sets[hash]
-		needed := (share*now.Replicas+99)/100 - p.maxUnavailable
+		needed := (share*p.replicas+99)/100 - p.maxUnavailable
 		switch {
 		case set.Spec.Replicas == nil || *set.Spec.Replicas == 0 && now.Replicas > 0:
 			t.Errorf("%d %% of the traffic goes to %s, which has no pods, at %s", share, hash, now)
@@ -143,7 +146,7 @@ func TestC1RoutedCanaryFromEndToEnd(t *testing.T) {
 func wholeStory(t *testing.T, manifest string, dynamic bool) {
 	t.Helper()
 	ns := playtest.New(t)
-	createRoutes(t, ns)
+	createRoute(t, ns, manifest)
 	ns.StartController()
 	ns.CreateRollout(manifest)
 	ns.WaitForRollout("web", "to be Healthy", settledOn("1", 4))
@@ -172,7 +175,7 @@ func wholeStory(t *testing.T, manifest string, dynamic bool) {
 	ns.WaitForRollout("web", "to pause at 25 % of the second version", both(playtest.AtStep(1), playtest.Paused, weightIs(25), revision("5")))
 	ns.PatchStatus("web", `{"status":{"promoteFull":true}}`)
 	ns.WaitForRollout("web", "to be Healthy on the second version", settledOn("5", 4))
-	promise{maxUnavailable: 1, dynamic: dynamic}.check(t, history.Stop())
+	promise{replicas: 4, maxUnavailable: 1, dynamic: dynamic}.check(t, history.Stop())
 }
 
 func both(all ...func(*v1alpha1.Rollout) bool) func(*v1alpha1.Rollout) bool {
@@ -206,9 +209,10 @@ func TestRoutedCanaryKilledAtAnyMoment(t *testing.T) {
 				t.Parallel()
 				random := rand.New(rand.NewPCG(3, uint64(seed)))
 				ns := playtest.New(t)
-				createRoutes(t, ns)
+				manifest := routed(4, router, `[{setWeight: 25}, {pause: {duration: 1}}, {setWeight: 75}, {pause: {duration: 1}}]`, more)
+				createRoute(t, ns, manifest)
 				ns.StartController()
-				ns.CreateRollout(routed(4, router, `[{setWeight: 25}, {pause: {duration: 1}}, {setWeight: 75}, {pause: {duration: 1}}]`, more))
+				ns.CreateRollout(manifest)
 				ns.WaitForRollout("web", "to be Healthy", settledOn("1", 4))
 				history := ns.Record()
 				for image := 2; image <= 4; image++ {
@@ -216,7 +220,7 @@ func TestRoutedCanaryKilledAtAnyMoment(t *testing.T) {
 					history.KillWhileMoving(random, 3, 8)
 				}
 				ns.WaitForRollout("web", "to be Healthy on the last version", settledOn("4", 4))
-				p := promise{maxUnavailable: 1, dynamic: strings.Contains(more, "dynamic")}
+				p := promise{replicas: 4, maxUnavailable: 1, dynamic: strings.Contains(more, "dynamic")}
 				if strings.Contains(more, "enforce") {
 					p.most = 5
 				}
@@ -238,7 +242,7 @@ func TestRoutedCanaryAtRest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ns := playtest.New(t)
-			createRoutes(t, ns)
+			createRoute(t, ns, manifest)
 			ns.StartController()
 			ns.CreateRollout(manifest)
 			ns.WaitForRollout("web", "to be Healthy", settledOn("1", 2))

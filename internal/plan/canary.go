@@ -89,6 +89,15 @@ func (p *pass) unseenSize() string {
 	return ""
 }
 
+// certain is how many pods are known to serve and to stay: none while the ReplicaSet controller has not acted on the last change of their
+// number, since what it counted may be on its way out.
+func (v *version) certain() int32 {
+	if v == nil || v.stale() {
+		return 0
+	}
+	return v.fleet().serving()
+}
+
 // ideal is how many pods each version should end up with at the current step, and why.
 func (p *pass) ideal(c spec.Canary) (counts, string) {
 	if p.stableBeside() == nil {

@@ -21,12 +21,8 @@ func (p *pass) cannotCreate() {
 		p.tryNextHash()
 		return
 	}
-	if c, ok := p.spec.Strategy.(spec.Canary); ok && c.Traffic == nil && p.stable != nil && p.mayNotScale() == "" {
-		l := limits{replicas: p.spec.Replicas, maxSurge: c.MaxSurge, maxUnavailable: c.MaxUnavailable}
-		next := basicCounts(l, counts{stable: p.spec.Replicas}, fleet{}, p.stable.fleet(), p.otherFleets())
-		p.scale(p.stable, next.stable, "the new version cannot be created")
-	} else if ok && p.stable != nil && p.stable.desired() < p.spec.Replicas {
-		p.scale(p.stable, p.spec.Replicas, "the new version cannot be created")
+	if c, ok := p.spec.Strategy.(spec.Canary); ok && p.stable != nil && p.mayNotScale() == "" {
+		p.scale(p.stable, p.sizeWithoutNew(c), "the new version cannot be created")
 	}
 	p.collect()
 	p.count()
@@ -45,6 +41,15 @@ func (p *pass) cannotCreate() {
 	p.is.Phase, p.is.Message = v1alpha1.RolloutPhaseDegraded, v1alpha1.ReasonReplicaSetCreateError+": "+message
 	p.wake(p.Now.Add(createRetry))
 	p.record()
+}
+
+// sizeWithoutNew is how many pods the stable version should have while there can be no other.
+func (p *pass) sizeWithoutNew(c spec.Canary) int32 {
+	if c.Traffic != nil { // never fewer: another version may still carry traffic
+		return max(p.stable.desired(), p.spec.Replicas)
+	}
+	l := limits{replicas: p.spec.Replicas, maxSurge: c.MaxSurge, maxUnavailable: c.MaxUnavailable}
+	return basicCounts(l, counts{stable: p.spec.Replicas}, fleet{}, p.stable.fleet(), p.otherFleets()).stable
 }
 
 // tryNextHash records a collision of hashes. The next pass names the version anew.

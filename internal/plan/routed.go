@@ -76,7 +76,7 @@ func (r *routing) weigh() (weight int32, why string) {
 	m := move{
 		now: r.now, want: want, max: r.canary.MaxWeight,
 		replicas: r.replicas(), tolerated: r.canary.MaxUnavailable,
-		canary: carrier.fleet().serving(), stable: r.stable.fleet().serving(),
+		canary: carrier.fleet().serving(), stable: r.stable.certain(),
 		ready:   carrier != nil && !carrier.stale() && r.canary.Threshold.Met(carrier.fleet().serving(), size),
 		gradual: r.gradual(), cramped: r.waitsForRoom() && r.cramped(r.stable.desired(), r.new.desired()),
 	}

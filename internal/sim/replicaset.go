@@ -23,7 +23,7 @@ func (s *set) minReady() time.Duration { return time.Duration(s.Spec.MinReadySec
 
 // wakeSet has the ReplicaSet controller look at a set soon.
 func (w *World) wakeSet(s *set) {
-	s.syncAt = earliest(s.syncAt, w.now.Add(w.Lag() + w.SetLag))
+	s.syncAt = earliest(s.syncAt, w.now.Add(w.Lag()+w.SetLag))
 }
 
 // sync is one pass of the ReplicaSet controller. As the real one's, its report is of the pods that it found, not of those that

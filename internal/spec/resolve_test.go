@@ -70,7 +70,7 @@ func number(n int32) *int32 { return &n }
 func TestProblems(t *testing.T) {
 	const needsRouter = "needs trafficRouting: remove it, without a router the share of the pods is the share of the traffic"
 
-const notYet = "this version of Sluice does not support the field yet; remove it, or stay with the controller you have"
+	const notYet = "this version of Sluice does not support the field yet; remove it, or stay with the controller you have"
 	for name, c := range map[string]struct {
 		change func(*v1alpha1.RolloutSpec)
 		want   []string
@@ -300,7 +300,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := Canary{
 		CanaryService: Service{Field: "spec.strategy.canary.canaryService"}, StableService: Service{Field: "spec.strategy.canary.stableService"},
-		MaxSurge:      1, MaxUnavailable: 0, MaxWeight: 100, Threshold: AllPods,
+		MaxSurge: 1, MaxUnavailable: 0, MaxWeight: 100, Threshold: AllPods,
 	}
 	if diff := cmp.Diff(Strategy(want), r.Strategy); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
