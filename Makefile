@@ -56,7 +56,11 @@ explore: ## Run SEEDS=n random histories of rollouts against the engine
 	go test ./internal/sim/explore -run TestExplore -v -seeds $(SEEDS) -timeout 0
 
 .PHONY: generate
-generate: generate-api ## Regenerate everything that is generated
+generate: generate-api generate-docs ## Regenerate everything that is generated
+
+.PHONY: generate-docs
+generate-docs: ## Regenerate the pages about the commands
+	go run ./hack/docs docs/commands
 
 .PHONY: format
 format: ## Format the code

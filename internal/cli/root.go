@@ -183,3 +183,8 @@ func (a *app) startLog() error {
 // print writes a result, tell what is to be said besides. Whoever reads neither is not worth an error.
 func (a *app) print(format string, args ...any) { _, _ = fmt.Fprintf(a.Out, format, args...) }
 func (a *app) tell(format string, args ...any)  { _, _ = fmt.Fprintf(a.Err, format, args...) }
+
+// Command is the program's commands, for those who write about them.
+func Command() *cobra.Command {
+	return newApp("sluice", Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}).root()
+}

@@ -91,6 +91,10 @@ func carriedOut(o plan.Observed, p plan.Plan) plan.Observed {
 			o.AnalysisRuns = append(slices.Clone(o.AnalysisRuns), c.Run)
 		case plan.TerminateAnalysisRun:
 			o.AnalysisRuns = replaced(o.AnalysisRuns, c.To)
+		case plan.CreateExperiment:
+			o.Experiments = append(slices.Clone(o.Experiments), c.Experiment)
+		case plan.TerminateExperiment:
+			o.Experiments = replaced(o.Experiments, c.To)
 		default: // the rest is carried out by others, in their own time
 		}
 	}

@@ -44,6 +44,10 @@ func (c Client) Observe(ctx context.Context, name string, now time.Time) (plan.O
 		return plan.Observed{}, err
 	}
 	o.AnalysisRuns = controlled(o.AnalysisRuns, ro)
+	if o.Experiments, err = listed[v1alpha1.Experiment](ctx, c, Experiments, metav1.ListOptions{}); err != nil {
+		return plan.Observed{}, err
+	}
+	o.Experiments = controlled(o.Experiments, ro)
 	if err := c.AddTemplates(ctx, o.Templates, analysis.References(ro)...); err != nil {
 		return plan.Observed{}, err
 	}
