@@ -82,9 +82,6 @@ func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (re
 		}
 		next = measure.Next(seen)
 	}
-	for _, n := range next.Notes {
-		log.Info(n.Text, "reason", n.Reason)
-	}
 	var full bool
 	aside := r.tellsOfMeasurementsOnly(next)
 	switch recording := r.flights.isRecording(req.NamespacedName, !aside); {
@@ -96,6 +93,9 @@ func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (re
 		r.recordAside(log, next, len(seen.Results))
 		full = r.begin(req.NamespacedName, next)
 	default:
+		for _, n := range next.Notes {
+			log.Info(n.Text, "reason", n.Reason)
+		}
 		full, err = r.apply(ctx, &run, next, len(seen.Results))
 	}
 	switch {

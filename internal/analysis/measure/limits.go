@@ -21,6 +21,10 @@ type limits struct {
 	kept                   int   // measurements
 }
 
+// shortest is the time between two measurements where a metric asks for less: the status keeps whole seconds, and without any time
+// between them measuring would do nothing else.
+const shortest = time.Second
+
 // resolveLimits reads the limits of a metric that has been checked.
 func resolveLimits(metric *v1alpha1.Metric, retention []v1alpha1.MeasurementRetention) limits {
 	l := limits{
@@ -35,6 +39,9 @@ func resolveLimits(metric *v1alpha1.Metric, retention []v1alpha1.MeasurementRete
 	}
 	if l.count == 0 && metric.Interval == "" {
 		l.count = 1
+	}
+	if metric.Interval != "" {
+		l.interval = max(l.interval, shortest)
 	}
 	for _, r := range retention {
 		if fits(r.MetricName, metric.Name) {

@@ -19,8 +19,8 @@ type Plan struct {
 	Record *Record
 	// Events are told when the record has been written.
 	Events []Event
-	// Measure is begun behind the record: measurements that a status does not know when they began are made with limits that nobody
-	// wrote down.
+	// Measure is begun behind the record, without which nobody would know when the run began, and what a Job is for. Where the run goes
+	// on as it did and its measurements leave no traces, the record may follow later: results of several measurements count together.
 	Measure []Task
 	// Delete is why the run is deleted, empty if it is not.
 	Delete string
