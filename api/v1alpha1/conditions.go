@@ -54,7 +54,14 @@ const (
 
 	// ConditionHealthy is True while the Rollout is completed and all its pods are available.
 	ConditionHealthy RolloutConditionType = "Healthy"
+
+	// ConditionCanaryOverload is present and True while the steps send the new version more traffic than its pods are a share
+	// of: setCanaryScale sizes it apart from setWeight. It is a warning, and holds nothing up.
+	ConditionCanaryOverload RolloutConditionType = "CanaryOverload"
 )
+
+// ReasonCanaryOverload: setCanaryScale asks for fewer pods than a setWeight after it.
+const ReasonCanaryOverload = "CanaryOverload"
 
 // Reasons of the condition Progressing.
 const (

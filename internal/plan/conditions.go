@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/hazard"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -23,7 +24,9 @@ func (p *pass) setConditions() {
 	p.setAvailable()
 	p.setHealthy()
 	p.setReplicaFailure()
+	p.setOverload()
 	p.setProgressing()
+	p.tellTrouble()
 }
 
 // setInvalidSpec tells of all that is wrong with the spec, or with the objects that it names.
@@ -119,6 +122,21 @@ func (p *pass) setReplicaFailure() {
 		}
 	}
 	p.remove(v1alpha1.ConditionReplicaFailure)
+}
+
+// setOverload warns while the steps give the canary more traffic than pods for it, as setCanaryScale allows.
+func (p *pass) setOverload() {
+	var texts []string
+	for _, h := range hazard.Of(p.Rollout) {
+		if h.Kind == hazard.CanaryOverload {
+			texts = append(texts, h.String())
+		}
+	}
+	if len(texts) == 0 {
+		p.remove(v1alpha1.ConditionCanaryOverload)
+		return
+	}
+	p.setTrue(v1alpha1.ConditionCanaryOverload, v1alpha1.ReasonCanaryOverload, strings.Join(texts, "; "))
 }
 
 // setProgressing tells how the update goes: the first line that fits. Its lastUpdateTime is the last progress, from which the
@@ -246,7 +264,7 @@ func (p *pass) set(kind v1alpha1.RolloutConditionType, status corev1.ConditionSt
 		return
 	}
 	have := p.is.Conditions[i]
-	if have.Status == status && have.Reason == reason && have.Message == message {
+	if have.Status == status && have.Reason == reason && isPlain(have.Message, message) {
 		return
 	}
 	if have.Status == status {

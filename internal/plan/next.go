@@ -80,6 +80,10 @@ type pass struct {
 	restart *restart
 	// fast: this pass has found that the update goes back to a version that has all its pods still.
 	fast bool
+	// trouble is what keeps the new version's pods from being ready, if that was looked at.
+	trouble string
+	// knowsPods: this pass knows what keeps them, if anything.
+	knowsPods bool
 	// failure is why the update is to be aborted, if so. It is the next pass that acts on it.
 	failure string
 	// expired is the AnalysisRun whose time is up.

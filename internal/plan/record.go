@@ -14,6 +14,7 @@ import (
 
 // conclude writes down what this pass saw and decided.
 func (p *pass) conclude() {
+	p.doubt()
 	p.collect()
 	p.count()
 	p.is.ObservedGeneration = strconv.FormatInt(p.Rollout.Generation, 10)

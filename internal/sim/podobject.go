@@ -72,6 +72,10 @@ func (p *pod) object(s *set) *corev1.Pod {
 	if p.ready {
 		ready = corev1.ConditionTrue
 	}
+	var containers []corev1.ContainerStatus
+	if !p.ready && p.readyAt.IsZero() && p.since.IsZero() { // it never was ready, and never will be
+		containers = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
+	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: p.name, Namespace: s.Namespace, UID: types.UID(p.name), ResourceVersion: p.version,
@@ -79,7 +83,7 @@ func (p *pod) object(s *set) *corev1.Pod {
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s, s.GroupVersionKind())},
 		},
 		Spec: s.Spec.Template.Spec,
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: containers, Conditions: []corev1.PodCondition{{
 			Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.NewTime(p.since),
 		}}},
 	}
