@@ -168,7 +168,7 @@ func released(s *corev1.Service) bool {
 	return s.Spec.Selector[v1alpha1.PodTemplateHashLabel] == "" && s.Annotations[v1alpha1.ManagedByAnnotation] == ""
 }
 
-func TestSwitchingTheStrategy(t *testing.T) {
+func TestC28SwitchingTheStrategy(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
 	createServices(t, ns, "active")

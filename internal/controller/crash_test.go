@@ -12,7 +12,7 @@ import (
 
 // TestKilledAtAnyMoment kills the controller again and again while it updates. Whatever it had written by then, the one that
 // comes after it must end where an undisturbed one would, and never leave the limits on the way.
-func TestKilledAtAnyMoment(t *testing.T) {
+func TestC5KilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	const seed = 1
 	random := rand.New(rand.NewPCG(seed, seed))
@@ -45,7 +45,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 
 // TestSettledMeansNoWrites leaves settled rollouts alone for a minute, in which the controller is started anew: it must find
 // nothing to write.
-func TestSettledMeansNoWrites(t *testing.T) {
+func TestC11SettledMeansNoWrites(t *testing.T) {
 	t.Parallel()
 	for name, manifest := range map[string]string{
 		"canary":     canary(2, `{steps: [{setWeight: 50}]}`),

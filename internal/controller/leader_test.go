@@ -11,7 +11,7 @@ import (
 
 // TestTheStandbyTakesOver runs two controllers of which one leads, and ends the one that leads: at once where it is asked to
 // stop, since it gives its lease back, and when the lease has run out where it is killed.
-func TestTheStandbyTakesOver(t *testing.T) {
+func TestC33TheStandbyTakesOver(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
