@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 const (
@@ -25,16 +26,10 @@ const (
 // servicesOf are the names of the Services that a Rollout names.
 func servicesOf(ro *v1alpha1.Rollout) []string {
 	var names []string
-	if b := ro.Spec.Strategy.BlueGreen; b != nil {
-		names = append(names, b.ActiveService, b.PreviewService)
+	for _, ref := range spec.Services(ro) {
+		names = append(names, ref.Name)
 	}
-	if c := ro.Spec.Strategy.Canary; c != nil {
-		names = append(names, c.CanaryService, c.StableService)
-		if c.PingPong != nil {
-			names = append(names, c.PingPong.PingService, c.PingPong.PongService)
-		}
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	return names
 }
 
 func indexServices(obj client.Object) []string { return servicesOf(obj.(*v1alpha1.Rollout)) }

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/traffic"
 )
 
 // course is what the engine does until it waits.
@@ -91,6 +93,8 @@ func carriedOut(o plan.Observed, p plan.Plan) plan.Observed {
 			o.AnalysisRuns = append(slices.Clone(o.AnalysisRuns), c.Run)
 		case plan.TerminateAnalysisRun:
 			o.AnalysisRuns = replaced(o.AnalysisRuns, c.To)
+		case plan.WriteRoute:
+			o.Routes = rewritten(o.Routes, c)
 		case plan.CreateExperiment:
 			o.Experiments = append(slices.Clone(o.Experiments), c.Experiment)
 		case plan.TerminateExperiment:
@@ -100,6 +104,19 @@ func carriedOut(o plan.Observed, p plan.Plan) plan.Observed {
 	}
 	o.Pods = relabelled(o.Pods, p.Label)
 	return o
+}
+
+func rewritten(routes traffic.Objects, c plan.WriteRoute) traffic.Objects {
+	after := maps.Clone(routes)
+	if after == nil {
+		after = traffic.Objects{}
+	}
+	if c.To == nil {
+		delete(after, traffic.KeyOf(c.From))
+		return after
+	}
+	after[traffic.KeyOf(c.To)] = c.To
+	return after
 }
 
 func replaced[T metav1.Object](all []T, by T) []T {

@@ -5,6 +5,7 @@
 //	shape.go      one object: fields that there are not, and values of the wrong sort
 //	schema.go     one object: the CRD's schema and rules, and what the engine refuses
 //	reference.go  among objects: what they name, and whether that fits
+//	routing.go    routes and Ingresses that are to split a Rollout's traffic
 //	argument.go   arguments of analyses
 //
 // What is wrong is an error: the API server or the controller would refuse it. What only may be wrong is a warning: a name that is not

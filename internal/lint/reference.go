@@ -21,6 +21,7 @@ func (l *linter) checkReferences() {
 		case *v1alpha1.Rollout:
 			l.checkRollout(o, obj)
 			l.checkServices(o, obj)
+			l.checkRouting(o, obj)
 			l.checkRolloutAnalyses(o, obj)
 			if ref := obj.Spec.WorkloadRef; ref != nil {
 				l.want(o, "spec.workloadRef.name", workloadGroup(ref), ref.Kind, ref.Name)

@@ -1,0 +1,54 @@
+package lint
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
+)
+
+// checkRouting has the Rollout's traffic routers split the routes and Ingresses that are in the files, as they would in the cluster: what
+// they say then is wrong there too.
+func (l *linter) checkRouting(o *object, ro *v1alpha1.Rollout) {
+	canary := ro.Spec.Strategy.Canary
+	if canary == nil || canary.StableService == "" || canary.CanaryService == "" {
+		return // the schema tells what is missing; with ping-pong the Services change parts
+	}
+	split := traffic.Split{
+		Max:    v1alpha1.DefaultMaxTrafficWeight,
+		Stable: traffic.Destination{Service: canary.StableService, Weight: v1alpha1.DefaultMaxTrafficWeight},
+		Canary: traffic.Destination{Service: canary.CanaryService},
+	}
+	if ro.Namespace == "" { // as kubectl would have it
+		ro = ro.DeepCopy()
+		ro.Namespace = metav1.NamespaceDefault
+	}
+	owner := traffic.Owner{Namespace: ro.Namespace, Name: ro.Name}
+	for _, router := range routers.For(owner, spec.Routers(ro)) {
+		have := traffic.Objects{}
+		var elsewhere []string
+		for _, ref := range router.Refs() {
+			if ref.Field == "" { // the router's own, which it makes
+				continue
+			}
+			found := l.want(o, ref.Field, ref.Group, ref.Kind, ref.Name)
+			if found == nil {
+				elsewhere = append(elsewhere, ref.Field)
+				continue
+			}
+			route := &unstructured.Unstructured{Object: found.copy()}
+			route.SetNamespace(ref.Namespace)
+			have[ref.Key()] = route
+		}
+		if len(have) == 0 {
+			continue
+		}
+		_, problems := router.Render(split, have)
+		l.problems(o, slices.DeleteFunc(problems, func(p spec.Problem) bool { return slices.Contains(elsewhere, p.Field) }))
+	}
+}
