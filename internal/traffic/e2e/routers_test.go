@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/sluice-delivery/sluice/internal/playtest"
@@ -16,4 +17,13 @@ func TestGatewayAPI(t *testing.T) {
 func TestNginx(t *testing.T) {
 	ns := playtest.New(t)
 	conformance.Run(t, subjects.Nginx(rollout(ns), world(ns, subjects.Ingresses), 30))
+}
+
+// The examples are taken as they are.
+func TestExamples(t *testing.T) {
+	for _, example := range []string{"canary-gatewayapi", "canary-nginx"} {
+		t.Run(example, func(t *testing.T) {
+			playtest.New(t).Apply(filepath.Join(playtest.Root(), "examples", example+".yaml"))
+		})
+	}
 }
