@@ -86,6 +86,7 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 h1 { font-size: 1.4rem; margin: 0 0 .2rem; }
 .lead, .key, td.at, .wait { color: var(--faint); }
 dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr)); gap: .5rem 1.5rem; margin: 1rem 0; }
+.whole { grid-column: 1 / -1; } td { white-space: nowrap; } td:last-child { white-space: normal; }
 dt { color: var(--faint); font-size: .85rem; } dd { margin: 0; font-weight: 600; }
 svg { width: 100%; height: auto; display: block; }
 svg text { fill: var(--faint); font-size: 12px; } svg .grid { stroke: var(--line); stroke-width: 1; }
@@ -105,7 +106,7 @@ th { font-size: .85rem; color: var(--faint); } ul { margin: 0; padding-left: 1.1
 <div><dt>Time</dt><dd>{{.Summary.Duration}}</dd></div>
 <div><dt>Most pods</dt><dd>{{.Summary.MostPods}}</dd></div>
 <div><dt>Least capacity</dt><dd>{{.Summary.LeastAvailable}} available</dd></div>
-<div><dt>Status</dt><dd>{{.Summary.Phase}}{{with .Summary.Message}}: {{.}}{{end}}</dd></div>
+<div class="whole"><dt>Status</dt><dd>{{.Summary.Phase}}{{with .Summary.Message}}: {{.}}{{end}}</dd></div>
 </dl>
 {{range .Warnings}}<p class="warning">Warning: {{.}}</p>
 {{end}}{{.Chart}}

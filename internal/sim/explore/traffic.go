@@ -69,6 +69,8 @@ func (r *rules) seeEdit() {
 		delete(r.left, r.active)
 		delete(r.left, now)
 		r.active, r.byHand = now, now
+		r.served[now] = true // as far as anybody can tell
+		r.floor = 0
 	}
 	r.seeDelays(s)
 }
