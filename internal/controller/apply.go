@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -63,27 +67,40 @@ func (r *Rollouts) change(ctx context.Context, rollout *v1alpha1.Rollout, change
 // record writes the Rollout itself: its own fields, where they change, and then the status, which the API server keeps apart.
 func (r *Rollouts) record(ctx context.Context, rec plan.Record) error {
 	key := client.ObjectKeyFromObject(rec.From)
-	own := rec.From.DeepCopy()
-	own.Annotations, own.Spec.Replicas = rec.To.Annotations, rec.To.Spec.Replicas
-	if differ(rec.From, own) {
+	own := rec.From
+	if !maps.Equal(rec.From.Annotations, rec.To.Annotations) || !equality.Semantic.DeepEqual(rec.From.Spec.Replicas, rec.To.Spec.Replicas) {
+		own = rec.From.DeepCopy()
+		own.Annotations, own.Spec.Replicas = rec.To.Annotations, rec.To.Spec.Replicas
 		if err := r.client.Patch(ctx, own, guarded(rec.From)); err != nil {
 			return fmt.Errorf("patch rollout %s: %w", key, err)
 		}
 		r.sent.wrote(key, own, r.clock.Now())
 	}
-	to := own.DeepCopy()
-	to.Status = rec.To.Status
-	if !differ(own, to) {
+	if equality.Semantic.DeepEqual(own.Status, rec.To.Status) {
 		return nil
 	}
-	if err := r.client.Status().Patch(ctx, to, guarded(own)); err != nil {
+	from, to := onlyStatus(own, own.Status), onlyStatus(own, rec.To.Status)
+	if err := r.client.Status().Patch(ctx, to, guarded(from)); err != nil {
 		return fmt.Errorf("patch the status of rollout %s: %w", key, err)
 	}
 	r.sent.wrote(key, to, r.clock.Now())
 	return nil
 }
 
-func differ(a, b *v1alpha1.Rollout) bool {
-	patch, err := client.MergeFrom(a).Data(b)
-	return err != nil || string(patch) != "{}"
+// onlyStatus is a Rollout as far as a patch of its status needs it: comparing the rest of two large objects takes longer than all
+// else in a pass.
+func onlyStatus(ro *v1alpha1.Rollout, status v1alpha1.RolloutStatus) *v1alpha1.Rollout {
+	return &v1alpha1.Rollout{
+		TypeMeta:   ro.TypeMeta,
+		ObjectMeta: metav1.ObjectMeta{Namespace: ro.Namespace, Name: ro.Name, ResourceVersion: ro.ResourceVersion},
+		Status:     status,
+	}
+}
+
+// withoutPods is a ReplicaSet for a patch, without what its pods run. Of that nothing but the affinity ever changes.
+func withoutPods(set *appsv1.ReplicaSet) *appsv1.ReplicaSet {
+	lean := *set
+	lean.Spec.Template.Spec = corev1.PodSpec{Affinity: set.Spec.Template.Spec.Affinity}
+	lean.Status = appsv1.ReplicaSetStatus{}
+	return &lean
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // patience is how long counts of pods gather before they are written.
-const patience = 2 * time.Second
+const patience = 3 * time.Second
 
 // late remembers since when each Rollout has a record that can wait.
 type late struct {

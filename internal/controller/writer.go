@@ -58,7 +58,7 @@ func (w *writer) changeOwned(ctx context.Context, owner client.Object, change pl
 	case plan.CreateReplicaSet:
 		return w.create(ctx, owner, c.ReplicaSet, experiment.ReplicaSet)
 	case plan.UpdateReplicaSet:
-		return w.patch(ctx, owner, c.From, c.To.DeepCopy(), "ReplicaSet")
+		return w.patch(ctx, owner, withoutPods(c.From), withoutPods(c.To), "ReplicaSet")
 	case plan.DeleteReplicaSet:
 		return w.remove(ctx, owner, c.ReplicaSet, experiment.ReplicaSet)
 	case plan.CreateService:
