@@ -6,9 +6,11 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/expr"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -64,6 +66,7 @@ func (l *linter) checkTemplates() {
 		if template == nil || len(o.mistakes) > 0 {
 			continue
 		}
+		l.checkConditions(o, template.Metrics)
 		for i, ref := range template.Templates {
 			l.wantTemplate(o, fmt.Sprintf("spec.templates[%d].templateName", i), ref)
 		}
@@ -95,6 +98,22 @@ func anything(known analysis.Templates) []v1alpha1.AnalysisRunArgument {
 
 // use is where a text names an argument.
 var use = regexp.MustCompile(`\{\{\s*args\.([A-Za-z0-9_.-]+?)\s*\}\}`)
+
+// checkConditions finds conditions that cannot be understood. What an argument is put into is only known when the run begins.
+func (l *linter) checkConditions(o *object, metrics []v1alpha1.Metric) {
+	for i := range metrics {
+		for _, c := range []struct{ field, text string }{
+			{"successCondition", metrics[i].SuccessCondition}, {"failureCondition", metrics[i].FailureCondition},
+		} {
+			if c.text == "" || strings.Contains(c.text, "{{") {
+				continue
+			}
+			if err := expr.Check(c.text); err != nil {
+				l.fail(o, fmt.Sprintf("spec.metrics[%d].%s", i, c.field), "%s", err)
+			}
+		}
+	}
+}
 
 // checkUses finds arguments that a metric uses and nobody declares. A template that another one names may leave that to it.
 func (l *linter) checkUses(o *object, template *v1alpha1.AnalysisTemplateSpec, known analysis.Templates) {

@@ -26,6 +26,8 @@ func (l *linter) checkReferences() {
 			if ref := obj.Spec.WorkloadRef; ref != nil {
 				l.want(o, "spec.workloadRef.name", workloadGroup(ref), ref.Kind, ref.Name)
 			}
+		case *v1alpha1.AnalysisRun:
+			l.checkConditions(o, obj.Spec.Metrics)
 		case *v1alpha1.Experiment:
 			l.checkExperiment(o, obj)
 		}
