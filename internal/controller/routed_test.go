@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/playtest"
@@ -254,4 +256,22 @@ func TestRoutedCanaryAtRest(t *testing.T) {
 			ns.RestartsQuietly(ns.Versions)
 		})
 	}
+}
+
+// TestRoutedCanaryWithNotesOfThePlugin: a manifest for the Gateway API plugin may name the ConfigMap of the plugin's notes, whether there is
+// one or not. The controller may read it, and neither list nor watch ConfigMaps.
+func TestRoutedCanaryWithNotesOfThePlugin(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	manifest := routed(2, `{plugins: {argoproj-labs/gatewayAPI: {httpRoute: web, configMap: notes}}}`, `[{setWeight: 50}, {pause: {}}]`, "")
+	createRoute(t, ns, manifest)
+	ns.StartController()
+	ns.CreateRollout(manifest)
+	ns.WaitForRollout("web", "to be Healthy", settledOn("1", 2))
+	notes := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "notes"}, Data: map[string]string{"httpManagedRoutes": `{"beta":{"web":7}}`}}
+	if err := ns.Client.Create(t.Context(), notes); err != nil {
+		t.Fatal(err)
+	}
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to pause", both(playtest.Paused, weightIs(50)))
 }

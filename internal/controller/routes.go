@@ -71,7 +71,9 @@ func indexRouteOwners(obj client.Object) []string {
 // routes reads the objects of traffic routers. A kind is watched from the first Rollout on that names an object of it: which routers a
 // cluster has is its own affair.
 type routes struct {
-	cache  cache.Cache
+	cache cache.Cache
+	// live reads what is not worth a watch.
+	live   client.Reader
 	mapper meta.RESTMapper
 	// watch has what a source sees put into the controller's queue.
 	watch func(source.Source) error
@@ -84,7 +86,7 @@ type routes struct {
 
 // newRoutes can be used once it has a watch.
 func newRoutes(mgr manager.Manager, rollouts *Rollouts) *routes {
-	return &routes{cache: mgr.GetCache(), mapper: mgr.GetRESTMapper(), concerned: rollouts.concernedBy}
+	return &routes{cache: mgr.GetCache(), live: mgr.GetAPIReader(), mapper: mgr.GetRESTMapper(), concerned: rollouts.concernedBy}
 }
 
 // follow has the controller hear of changes to objects of a kind, and reports whether the cluster knows the kind.
@@ -123,8 +125,12 @@ func (r *routes) kinds() []schema.GroupVersionKind {
 	return slices.Clone(r.watched)
 }
 
-// get reads an object from the cache, nil if there is none.
+// get reads an object from the cache, nil if there is none. The notes of the Gateway API plugin are read live: to watch them would be to
+// hold all ConfigMaps, which the controller may not even list.
 func (r *routes) get(ctx context.Context, key traffic.Key) (*unstructured.Unstructured, error) {
+	if key.Kind == "ConfigMap" {
+		return readRoute(ctx, r.live, key)
+	}
 	if known, err := r.follow(ctx, key.GroupVersionKind); !known {
 		return nil, err
 	}
