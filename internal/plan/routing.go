@@ -52,8 +52,10 @@ func (p *pass) newRouting(c spec.Canary) *routing {
 	}
 	r.stableService, r.canaryService = p.servicesByPart(c)
 	r.now, r.recorded = r.recordedWeight()
+	r.additional = r.recordedAdditional()
 	_, problems := r.render(r.split(r.now))
 	r.inForce = r.recorded && len(problems) == 0 && !r.writes(r.split(r.now))
+	r.additional = p.experimentDestinations(c)
 	return r
 }
 
@@ -85,13 +87,15 @@ func (r *routing) split(weight int32) traffic.Split {
 		Max:        r.canary.MaxWeight,
 		Canary:     traffic.Destination{Service: r.canaryService.Name, Hash: r.selects(r.canaryService.Name), Weight: weight},
 		Stable:     traffic.Destination{Service: r.stableService.Name, Hash: r.selects(r.stableService.Name), Weight: r.canary.MaxWeight - weight},
-		Additional: r.additional,
 		Managed:    r.ManagedRoutes,
 		Routes:     r.routes(),
 		InProgress: weight > 0 || len(r.additional) > 0,
 	}
 	for _, d := range r.additional {
-		s.Stable.Weight -= d.Weight
+		if d.Weight <= s.Stable.Weight { // what they get is taken from the stable version, as far as that has it
+			s.Stable.Weight -= d.Weight
+			s.Additional = append(s.Additional, d)
+		}
 	}
 	s.InProgress = s.InProgress || len(s.Routes) > 0
 	return s
@@ -151,10 +155,11 @@ func (r *routing) route(weight int32, reason string) {
 	if len(problems) > 0 {
 		return
 	}
+	r.tellAdditional()
 	if weight != r.now {
 		r.event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight updated from %d to %d", r.now, weight)
 		r.note(TopicRoute, fmt.Sprintf("send %s to the canary", r.portionText(weight)), reason)
-	} else if len(r.routeWrites) > 0 {
+	} else if len(r.routeWrites) > 0 && slices.Equal(r.next.Additional, r.recordedAdditional()) {
 		r.note(TopicRoute, fmt.Sprintf("bring the routers to %s for the canary", r.portionText(weight)), "they were set to something else")
 	}
 	r.is.Canary.Weights = &v1alpha1.TrafficWeights{Canary: recordOf(r.next.Canary), Stable: recordOf(r.next.Stable)}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -21,6 +22,8 @@ func setField(ro *v1alpha1.Rollout, key, value string) error {
 	switch key {
 	case "image":
 		s.Template.Spec.Containers[0].Image = value
+	case "port":
+		s.Template.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: *number()}}
 	case "replicas":
 		s.Replicas = number()
 	case "steps":

@@ -85,10 +85,42 @@ func (p *problems) experiments(ro *v1alpha1.Rollout, strategy Strategy) {
 	if !ok {
 		return
 	}
+	weight := int32(0)
 	for i, step := range c.Steps {
-		if s, ok := step.(RunExperiment); ok {
+		switch s := step.(type) {
+		case SetWeight:
+			weight = s.Weight
+		case RunExperiment:
 			c.Steps[i] = p.runExperiment(ro, s)
+			p.experimentWeights(s, c, weight)
+		case SetCanaryScale, SetHeaderRoute, SetMirrorRoute, Pause, RunAnalysis:
 		}
+	}
+}
+
+// experimentWeights checks that the templates can get their share of the traffic, beside the canary's weight at the step.
+func (p *problems) experimentWeights(s RunExperiment, c Canary, weight int32) {
+	field, sum := s.Resolved.Field, weight
+	for i, t := range s.Templates {
+		if t.Weight == nil {
+			continue
+		}
+		at := fmt.Sprintf("%s.templates[%d].weight", field, i)
+		sum += *t.Weight
+		switch {
+		case *t.Weight < 0:
+			p.add(at, "%d is negative: write 0 or more", *t.Weight)
+		case c.Traffic == nil:
+			p.add(at, "needs trafficRouting: without a router nothing can be sent to the template")
+		default:
+			p.feature(at, c, func(r Router) (string, bool) {
+				_, isNginx := r.(Nginx)
+				return "nginx cannot send to more than two versions", !isNginx
+			})
+		}
+	}
+	if sum > c.MaxWeight {
+		p.add(field+".templates", "the weights come to %d with the canary's, which is %d at this step, and %d is all there is: lower one of them", sum, weight, c.MaxWeight)
 	}
 }
 
@@ -102,9 +134,6 @@ func (p *problems) runExperiment(ro *v1alpha1.Rollout, s RunExperiment) Step {
 			p.add(at+".specRef", "%q is not a version: write stable or canary", t.SpecRef)
 		}
 		p.metadataSyntax(at+".metadata", t.Metadata)
-		if t.Weight != nil {
-			p.notYet(at + ".weight")
-		}
 	}
 	for i, a := range e.Analyses {
 		for j, arg := range a.Args {

@@ -1,0 +1,64 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+)
+
+// experimentDestinations are the templates of the current step's Experiment that are to get traffic: those with a weight, while the
+// Experiment runs, and they have pods.
+func (p *pass) experimentDestinations(c spec.Canary) []traffic.Destination {
+	if p.promoted() || p.is.Abort || p.is.PromoteFull || p.at() >= p.stepCount() || !p.ofStep(p.is.Canary.CurrentExperiment) {
+		return nil
+	}
+	step, ok := c.Steps[p.at()].(spec.RunExperiment)
+	ex := p.experiment(p.is.Canary.CurrentExperiment)
+	if !ok || ex == nil || ex.Status.Phase != v1alpha1.AnalysisPhaseRunning || ex.Spec.Terminate {
+		return nil
+	}
+	var out []traffic.Destination
+	for _, t := range step.Templates {
+		i := slices.IndexFunc(ex.Status.TemplateStatuses, func(s v1alpha1.TemplateStatus) bool { return s.Name == t.Name })
+		if t.Weight == nil || *t.Weight == 0 || i < 0 {
+			continue
+		}
+		if s := ex.Status.TemplateStatuses[i]; s.AvailableReplicas > 0 && s.ServiceName != "" {
+			out = append(out, traffic.Destination{Service: s.ServiceName, Hash: s.PodTemplateHash, Weight: *t.Weight})
+		}
+	}
+	return out
+}
+
+// recordedAdditional are the destinations in the status that are neither of the two versions.
+func (r *routing) recordedAdditional() []traffic.Destination {
+	w := r.was.Canary.Weights
+	if w == nil {
+		return nil
+	}
+	var out []traffic.Destination
+	for _, d := range w.Additional {
+		out = append(out, traffic.Destination{Service: d.ServiceName, Hash: d.PodTemplateHash, Weight: d.Weight})
+	}
+	return out
+}
+
+// tellAdditional tells of destinations that come and go.
+func (r *routing) tellAdditional() {
+	before := r.recordedAdditional()
+	for _, d := range r.next.Additional {
+		if !slices.Contains(before, d) {
+			r.event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight of experiment service '%s' updated to %d", d.Service, d.Weight)
+			r.note(TopicRoute, fmt.Sprintf("send %s to service %s", r.portionText(d.Weight), d.Service), "the experiment runs")
+		}
+	}
+	for _, d := range before {
+		if !slices.ContainsFunc(r.next.Additional, func(n traffic.Destination) bool { return n.Service == d.Service }) {
+			r.event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight of experiment service '%s' updated to 0", d.Service)
+			r.note(TopicRoute, "send nothing to service "+d.Service+" any more", "the experiment is over, or the template has no pods")
+		}
+	}
+}
