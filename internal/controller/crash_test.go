@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
-// TestKilledAtAnyMoment kills the controller again and again while it updates. Whatever it had written by then, the one that
+// TestC5KilledAtAnyMoment kills the controller again and again while it updates. Whatever it had written by then, the one that
 // comes after it must end where an undisturbed one would, and never leave the limits on the way.
 func TestC5KilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestC5KilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// TestSettledMeansNoWrites leaves settled rollouts alone for a minute, in which the controller is started anew: it must find
+// TestC11SettledMeansNoWrites leaves settled rollouts alone for a minute, in which the controller is started anew: it must find
 // nothing to write.
 func TestC11SettledMeansNoWrites(t *testing.T) {
 	t.Parallel()

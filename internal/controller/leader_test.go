@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
-// TestTheStandbyTakesOver runs two controllers of which one leads, and ends the one that leads: at once where it is asked to
+// TestC33TheStandbyTakesOver runs two controllers of which one leads, and ends the one that leads: at once where it is asked to
 // stop, since it gives its lease back, and when the lease has run out where it is killed.
 func TestC33TheStandbyTakesOver(t *testing.T) {
 	t.Parallel()

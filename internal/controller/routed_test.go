@@ -5,10 +5,13 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/playtest"
@@ -164,9 +167,9 @@ func wholeStory(t *testing.T, manifest string, dynamic bool) {
 	ns.PatchStatus("web", `{"status":{"abort":false}}`)
 	ns.WaitForRollout("web", "to pause at 25 % again", both(playtest.AtStep(1), playtest.Paused, weightIs(25)))
 
-	ns.Patch("web", `{"spec":{"replicas":6}}`)
+	scaleTo(t, ns, 6) // as an autoscaler does
 	ns.WaitForRollout("web", "to have pods for 6", func(ro *v1alpha1.Rollout) bool { return ro.Status.AvailableReplicas >= 6 })
-	ns.Patch("web", `{"spec":{"replicas":4}}`)
+	scaleTo(t, ns, 4)
 
 	ns.SetImage("web", "nginx:3")
 	ns.WaitForRollout("web", "to pause at 25 % of the third version", both(playtest.AtStep(1), playtest.Paused, weightIs(25), revision("3")))
@@ -178,6 +181,24 @@ func wholeStory(t *testing.T, manifest string, dynamic bool) {
 	ns.PatchStatus("web", `{"status":{"promoteFull":true}}`)
 	ns.WaitForRollout("web", "to be Healthy on the second version", settledOn("5", 4))
 	promise{replicas: 4, maxUnavailable: 1, dynamic: dynamic}.check(t, history.Stop())
+}
+
+// scaleTo sets the size through the scale subresource, and demands that this tells what an autoscaler needs: all pods that serve, and how
+// to find them.
+func scaleTo(t *testing.T, ns *playtest.Namespace, replicas int32) {
+	t.Helper()
+	ro := ns.Rollout("web")
+	scale := &autoscalingv1.Scale{}
+	if err := ns.Client.SubResource("scale").Get(t.Context(), ro, scale); err != nil {
+		t.Fatal(err)
+	}
+	if scale.Status.Selector != "app=web" || scale.Status.Replicas < scale.Spec.Replicas {
+		t.Errorf("the scale subresource tells of %d pods of %q; want at least %d of app=web", scale.Status.Replicas, scale.Status.Selector, scale.Spec.Replicas)
+	}
+	scale.Spec.Replicas, scale.ResourceVersion = replicas, "" // whatever else is written meanwhile
+	if err := ns.Client.SubResource("scale").Update(t.Context(), ro, client.WithSubResourceBody(scale)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func both(all ...func(*v1alpha1.Rollout) bool) func(*v1alpha1.Rollout) bool {
@@ -240,6 +261,9 @@ func TestRoutedCanaryAtRest(t *testing.T) {
 		"GatewayAPI with managed routes": routed(2, `{gatewayAPI: {httpRoute: web}, managedRoutes: [{name: beta}]}`,
 			`[{setCanaryScale: {replicas: 1}}, {setHeaderRoute: {name: beta, match: [{headerName: x-beta, headerValue: {exact: "1"}}]}}, {setWeight: 50}, {pause: {}}]`, "scaleDownDelaySeconds: 1"),
 		"Nginx with annotations": routed(2, `{nginx: {stableIngress: web, additionalIngressAnnotations: {canary-by-header: x-beta}}}`, `[{setWeight: 50}, {pause: {}}]`, "scaleDownDelaySeconds: 1"),
+		"dynamicStableScale":     routed(2, routers["GatewayAPI"], `[{setWeight: 50}, {pause: {}}]`, "dynamicStableScale: true"),
+		"the plugin's settings":  routed(2, routers["the Gateway API plugin's own settings"], `[{setWeight: 50}, {pause: {}}]`, "scaleDownDelaySeconds: 1, minPodsPerReplicaSet: 1"),
+		"enforceMaxSurge":        routed(2, routers["Nginx"], `[{setWeight: 50}, {pause: {}}]`, "dynamicStableScale: true, enforceMaxSurge: true, maxSurge: 1"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -249,10 +273,18 @@ func TestRoutedCanaryAtRest(t *testing.T) {
 			ns.CreateRollout(manifest)
 			ns.WaitForRollout("web", "to be Healthy", settledOn("1", 2))
 			ns.SetImage("web", "nginx:2")
-			ns.WaitForRollout("web", "to pause", both(playtest.Paused, weightIs(50)))
+			halfway := int32(3) // the stable version keeps its two
+			if strings.Contains(manifest, "dynamicStableScale: true") {
+				halfway = 2
+			}
+			ns.WaitForRollout("web", "to pause", both(playtest.Paused, weightIs(50), pods(halfway)))
 			ns.RestartsQuietly(ns.Versions)
 			ns.PatchStatus("web", `{"status":{"promoteFull":true}}`)
 			ns.WaitForRollout("web", "to be Healthy on the second version", settledOn("2", 2))
+			ns.WaitForPodsToGo()
+			if history := ns.Record(); !history.Quiet(time.Minute) {
+				t.Errorf("something was written in the minute after all was settled:\n%s", history.Stop())
+			}
 			ns.RestartsQuietly(ns.Versions)
 		})
 	}
