@@ -125,7 +125,7 @@ func (r *routing) gradual() bool {
 }
 
 // replicas is how many pods carry all the traffic.
-func (r *routing) replicas() int32 { return r.pass.spec.Replicas }
+func (r *routing) replicas() int32 { return r.spec.Replicas }
 
 // carries reports whether everything goes to the new version, so that it can be promoted, or else what is missing.
 func (r *routing) carries() (bool, string) {

@@ -81,7 +81,7 @@ func (p *problems) withoutRouter(c *v1alpha1.CanaryStrategy) {
 func (p *problems) traffic(c *v1alpha1.CanaryStrategy, namespace string, replicas int32, historyLimit int) *Traffic {
 	field := canaryField + ".trafficRouting"
 	t := &Traffic{
-		Routers:                     p.routers(field, c.TrafficRouting, namespace),
+		Routers:                     p.routers(c.TrafficRouting, namespace),
 		ScaleDownDelay:              seconds(orDefault(c.ScaleDownDelaySeconds, v1alpha1.DefaultScaleDownDelaySeconds)),
 		ScaleDownDelayRevisionLimit: int(orDefault(c.ScaleDownDelayRevisionLimit, math.MaxInt32)),
 		AbortScaleDownDelay:         seconds(orDefault(c.AbortScaleDownDelaySeconds, v1alpha1.DefaultAbortScaleDownDelaySeconds)),

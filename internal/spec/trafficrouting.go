@@ -16,11 +16,12 @@ func Routers(ro *v1alpha1.Rollout) []Router {
 		return nil
 	}
 	var p problems
-	return p.routers(canaryField+".trafficRouting", c.TrafficRouting, ro.Namespace)
+	return p.routers(c.TrafficRouting, ro.Namespace)
 }
 
 // routers resolves the traffic routers of a Rollout in a namespace.
-func (p *problems) routers(field string, t *v1alpha1.RolloutTrafficRouting, namespace string) []Router {
+func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) []Router {
+	const field = canaryField + ".trafficRouting"
 	p.refuse(field+".", []optional{
 		{"istio", t.Istio != nil},
 		{"alb", t.ALB != nil},

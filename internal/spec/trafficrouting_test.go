@@ -121,7 +121,7 @@ func TestRouters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p problems
-			got := p.routers(routing, c.routing, "shop")
+			got := p.routers(c.routing, "shop")
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -245,7 +245,7 @@ func TestProblemsOfRouters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p problems
-			p.routers(routing, c.routing, "shop")
+			p.routers(c.routing, "shop")
 			var got []string
 			for _, problem := range p {
 				got = append(got, problem.String())
