@@ -282,6 +282,8 @@ func TestRoutedCanaryAtRest(t *testing.T) {
 			ns.PatchStatus("web", `{"status":{"promoteFull":true}}`)
 			ns.WaitForRollout("web", "to be Healthy on the second version", settledOn("2", 2))
 			ns.WaitForPodsToGo()
+			for !ns.Record().Quiet(5 * time.Second) { // counts of pods are gathered for a moment before they are written
+			}
 			if history := ns.Record(); !history.Quiet(time.Minute) {
 				t.Errorf("something was written in the minute after all was settled:\n%s", history.Stop())
 			}
