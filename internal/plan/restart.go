@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 // restartCheck is how often a restart looks again where nothing happens: a PodDisruptionBudget that forbade an eviction does not
@@ -187,6 +189,9 @@ func (p *pass) spare() (spared []*corev1.Pod, why string) {
 	r := p.restart
 	if why := p.mayNotScale(); r.surge && why != "" {
 		return nil, "one more pod comes first, and " + why
+	}
+	if b, ok := p.spec.Strategy.(spec.BlueGreen); ok && r.surge && !r.asked && p.observedSelects(b.ActiveService) == r.of.hash {
+		return nil, "one more pod comes first, and a version whose update was aborted gets none" // and still serves: somebody made it
 	}
 	if r.asked && !r.given {
 		return nil, "one more pod comes first: none may be missing"
