@@ -67,7 +67,7 @@ func (c Client) routesOf(ctx context.Context, ro *v1alpha1.Rollout) (traffic.Obj
 	for _, router := range routers.For(owner, spec.Routers(ro)) {
 		for _, ref := range router.Refs() {
 			resource, _ := meta.UnsafeGuessKindToResource(ref.GroupVersionKind) // the kinds are known, and have regular plurals
-			object, err := c.Resource(resource).Namespace(ref.Namespace).Get(ctx, ref.NamespacedName.Name, metav1.GetOptions{})
+			object, err := c.Resource(resource).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 			switch {
 			case apierrors.IsNotFound(err):
 			case err != nil:
