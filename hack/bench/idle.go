@@ -67,7 +67,9 @@ func (f *field) createIdle(ctx context.Context, namespace string, n int) error {
 		return err
 	}
 	herd := herd{client: f.cluster.Client(), namespace: namespace, size: n}
-	return errors.Join(herd.create(ctx, strategyNamed("canary")), c.stop())
+	err = herd.create(ctx, strategyNamed("canary"))
+	wait(ctx, settling) // until the last counts are written, which wait for a moment
+	return errors.Join(err, c.stop())
 }
 
 func (f *field) writes() (int, error) {
