@@ -60,7 +60,7 @@ const (
 	ConditionCanaryOverload RolloutConditionType = "CanaryOverload"
 )
 
-// ReasonCanaryOverload: setCanaryScale asks for fewer pods than a setWeight after it.
+// ReasonCanaryOverload is of the condition of that name: setCanaryScale asks for fewer pods than a setWeight after it.
 const ReasonCanaryOverload = "CanaryOverload"
 
 // Reasons of the condition Progressing.

@@ -11,11 +11,13 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/playtest"
 	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
 )
 
 // routers are the traffic routers under test, as the spec sets them up.
@@ -308,4 +310,40 @@ func TestRoutedCanaryWithNotesOfThePlugin(t *testing.T) {
 	}
 	ns.SetImage("web", "nginx:2")
 	ns.WaitForRollout("web", "to pause", both(playtest.Paused, weightIs(50)))
+}
+
+// TestC25ManagedRoutesGo: a header route goes with the update that it is for, when it is aborted, and when the Rollout itself is deleted.
+func TestC25ManagedRoutesGo(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	manifest := routed(2, `{gatewayAPI: {httpRoute: web}, managedRoutes: [{name: beta}]}`,
+		`[{setCanaryScale: {replicas: 1}}, {setHeaderRoute: {name: beta, match: [{headerName: x-beta, headerValue: {exact: "1"}}]}}, {pause: {}}]`, "")
+	createRoute(t, ns, manifest)
+	ns.StartController()
+	rollout := ns.CreateRollout(manifest)
+	ns.WaitForRollout("web", "to be Healthy", settledOn("1", 2))
+	kind := gatewayapi.GVK("HTTPRoute")
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRoute(kind, "web", "to have the header route", rules(2))
+	ns.PatchStatus("web", `{"status":{"abort":true}}`)
+	ns.WaitForRoute(kind, "web", "to have lost it after the abort", rules(1))
+	ns.SetImage("web", "nginx:3")
+	ns.WaitForRoute(kind, "web", "to have the header route again", rules(2))
+	if err := ns.Client.Delete(t.Context(), rollout); err != nil {
+		t.Fatal(err)
+	}
+	ns.WaitForRoute(kind, "web", "to have lost it with the Rollout", func(o *unstructured.Unstructured) bool {
+		return rules(1)(o) && o.GetAnnotations()[v1alpha1.GatewayAPINotesAnnotation] == ""
+	})
+	for _, name := range []string{"web-canary", "web-stable"} {
+		ns.WaitForService(name, "to be released", released)
+	}
+}
+
+// rules is that many rules in a route.
+func rules(n int) func(*unstructured.Unstructured) bool {
+	return func(o *unstructured.Unstructured) bool {
+		have, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+		return len(have) == n
+	}
 }

@@ -51,7 +51,7 @@ func routeKey(gk schema.GroupKind, namespace, name string) string {
 func indexRoutes(obj client.Object) []string {
 	var keys []string
 	for _, ref := range routesOf(obj.(*v1alpha1.Rollout)) {
-		keys = append(keys, routeKey(ref.GroupKind(), ref.Namespace, ref.NamespacedName.Name))
+		keys = append(keys, routeKey(ref.GroupKind(), ref.Namespace, ref.Name))
 	}
 	return keys
 }

@@ -1,6 +1,7 @@
 package playtest
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"maps"
@@ -90,4 +91,16 @@ func (p Point) routesText() string {
 		parts = append(parts, name+" "+strings.Join(shares, " "))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// WaitForRoute watches an object of a traffic router until it is as wanted; what says what that is.
+func (ns *Namespace) WaitForRoute(gvk schema.GroupVersionKind, name, what string, wanted func(*unstructured.Unstructured) bool) {
+	ns.t.Helper()
+	ctx, cancel := context.WithTimeout(ns.t.Context(), Patience)
+	defer cancel()
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err := await(ctx, ns.Client, list, ns.Name, name, wanted); err != nil {
+		ns.t.Fatalf("wait for %s %s %s: %v", gvk.Kind, name, what, err)
+	}
 }
