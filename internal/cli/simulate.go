@@ -217,6 +217,9 @@ func stageObject(stage *play.Stage, u *unstructured.Unstructured) (*appsv1.Deplo
 		s := &corev1.Service{}
 		stage.Services = append(stage.Services, s)
 		return nil, into(u.Object, s)
+	case "HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute", "Ingress":
+		stage.Routes = append(stage.Routes, u)
+		return nil, nil //nolint:nilnil // not a Deployment
 	case "AnalysisTemplate", "ClusterAnalysisTemplate":
 		t := &v1alpha1.AnalysisTemplate{}
 		stage.Templates[v1alpha1.AnalysisTemplateRef{TemplateName: u.GetName(), ClusterScope: u.GetKind() == "ClusterAnalysisTemplate"}] = &t.Spec
@@ -241,6 +244,9 @@ func (a *app) stageLive(cmd *cobra.Command, stage *play.Stage, name string) erro
 		return missing(cmd.Context(), c, name, err)
 	}
 	stage.Rollout, stage.Services, stage.Templates = seen.Rollout, seen.Services, seen.Templates
+	for _, o := range seen.Routes {
+		stage.Routes = append(stage.Routes, o)
+	}
 	if seen.Workload != nil {
 		d, ok := seen.Workload.(*appsv1.Deployment)
 		if !ok {

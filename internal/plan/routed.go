@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -166,6 +167,9 @@ func (r *routing) sends() (bool, string) {
 	}
 	if want, _ := r.canarySize(r.weight(r.canary)); want > 0 && !r.canServe() {
 		return false, "no pod of the new version is available"
+	}
+	if !reflect.DeepEqual(r.routes(), r.next.Routes) { // a step before this one has ended in this very pass
+		return false, "the route is set next"
 	}
 	return true, ""
 }

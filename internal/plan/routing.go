@@ -160,7 +160,7 @@ func (r *routing) route(weight int32, reason string) {
 		r.event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight updated from %d to %d", r.now, weight)
 		r.note(TopicRoute, fmt.Sprintf("send %s to the canary", r.portionText(weight)), reason)
 	} else if len(r.routeWrites) > 0 && slices.Equal(r.next.Additional, r.recordedAdditional()) {
-		r.note(TopicRoute, fmt.Sprintf("bring the routers to %s for the canary", r.portionText(weight)), "they were set to something else")
+		r.note(TopicRoute, fmt.Sprintf("bring the routers in line, with %s for the canary", r.portionText(weight)), "their weights, routes or labels differed")
 	}
 	r.is.Canary.Weights = &v1alpha1.TrafficWeights{Canary: recordOf(r.next.Canary), Stable: recordOf(r.next.Stable)}
 	for _, d := range r.next.Additional {
@@ -217,6 +217,9 @@ func portionText(weight, maxWeight int32) string {
 // only while it has pods that the Service selects.
 func (r *routing) routes() []traffic.Route {
 	if r.promoted() || r.is.Abort || r.is.PromoteFull || !r.canServe() {
+		return nil
+	}
+	if stays, _ := r.canarySize(r.weight(r.canary)); stays == 0 && r.replicas() > 0 { // the pods go, and these before them
 		return nil
 	}
 	set := map[string]traffic.Route{}

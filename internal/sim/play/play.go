@@ -1,6 +1,7 @@
 package play
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,12 +13,16 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 	"github.com/sluice-delivery/sluice/internal/view"
 )
 
@@ -29,6 +34,8 @@ type Stage struct {
 	Services   []*corev1.Service
 	Templates  analysis.Templates
 	Deployment *appsv1.Deployment
+	// Routes are what its traffic routers split.
+	Routes []*unstructured.Unstructured
 	// Images, by container, are what is updated to. Without any the update is to the template as it is, from an earlier one.
 	Images map[string]string
 	// PodStartup is how long a pod takes to become ready.
@@ -83,6 +90,15 @@ func (p *player) stage() {
 	}
 	p.world.PutTemplates(p.Templates)
 	ro := p.Rollout.DeepCopy()
+	ro.Namespace = cmp.Or(ro.Namespace, metav1.NamespaceDefault)
+	for _, o := range p.Routes {
+		o = routers.Release(traffic.Owner{Namespace: ro.Namespace, Name: ro.Name, UID: ro.UID}, o.DeepCopy())
+		if o == nil {
+			continue // the Rollout's own, which is made anew
+		}
+		o.SetNamespace(cmp.Or(o.GetNamespace(), ro.Namespace))
+		p.world.PutRoute(o)
+	}
 	ro.Status, ro.ResourceVersion = v1alpha1.RolloutStatus{}, ""
 	ro.Spec.Paused, ro.Spec.RestartAt = false, nil
 	template := &ro.Spec.Template
@@ -343,7 +359,14 @@ func (p *player) weight() float64 {
 		return 0
 	}
 	if w := ro.Status.Canary.Weights; w != nil {
-		return float64(w.Canary.Weight)
+		of, all := int32(0), int32(0)
+		for _, d := range slices.Concat([]v1alpha1.WeightDestination{w.Canary, w.Stable}, w.Additional) {
+			all += d.Weight
+			if d.PodTemplateHash == ro.Status.CurrentPodHash {
+				of += d.Weight
+			}
+		}
+		return float64(of) * 100 / float64(max(all, 1))
 	}
 	current, all := 0, 0
 	for _, v := range p.world.Versions() {
