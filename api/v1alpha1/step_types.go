@@ -67,7 +67,7 @@ type RolloutPause struct {
 // +kubebuilder:validation:XValidation:rule=`[has(self.weight), has(self.replicas), has(self.matchTrafficWeight) && self.matchTrafficWeight].filter(x, x).size() <= 1`,message=`set only one of weight, replicas and matchTrafficWeight: true`,reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule=`has(self.weight) || has(self.replicas) || has(self.matchTrafficWeight)`,message=`set one of weight (percent of spec.replicas), replicas (a number of pods) and matchTrafficWeight: true (follow setWeight)`,reason=FieldValueRequired
 type SetCanaryScale struct {
-	// Number of pods as a percentage of spec.replicas, rounded up.
+	// Number of pods as a share of spec.replicas, in the unit of setWeight: percent, or parts of maxTrafficWeight. Rounded up.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Weight *int32 `json:"weight,omitempty"`

@@ -20,7 +20,7 @@ func CrashAnywhere(t *testing.T) {
 	disturb(t, 1, (*sim.Script).Writes, (*sim.Script).CrashAtWrite)
 }
 
-var staleEvery = flag.Int("stale-every", 5, "let one in so many passes of every story see old objects, each in a run of its own")
+var staleEvery = flag.Int("stale-every", 12, "let one in so many passes of every story see old objects, each in a run of its own")
 
 // StaleAnywhere does the same with a pass that sees objects of one kind, or of all, as they were some changes ago.
 func StaleAnywhere(t *testing.T, views map[string]sim.View) {
