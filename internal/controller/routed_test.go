@@ -3,6 +3,7 @@ package controller_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -349,5 +350,41 @@ func rules(n int) func(*unstructured.Unstructured) bool {
 	return func(o *unstructured.Unstructured) bool {
 		have, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
 		return len(have) == n
+	}
+}
+
+// TestC26ExperimentWeights: a template of an experiment step takes its share from the stable version while it runs, by a Service of its
+// own, and gives it back.
+func TestC26ExperimentWeights(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	manifest := routed(2, routers["GatewayAPI"],
+		`[{setWeight: 20}, {experiment: {duration: 5s, scaleDownDelaySeconds: 1, templates: [{name: trial, specRef: canary, weight: 10}]}}, {pause: {}}]`, "")
+	manifest = strings.Replace(manifest, `image: "nginx:1"`, `image: "nginx:1", ports: [{containerPort: 80}]`, 1)
+	createRoute(t, ns, manifest)
+	ns.StartController()
+	ns.CreateRollout(manifest)
+	ns.WaitForRollout("web", "to be Healthy", settledOn("1", 2))
+	ns.SetImage("web", "nginx:2")
+	kind := gatewayapi.GVK("HTTPRoute")
+	ns.WaitForRoute(kind, "web", "to give the experiment its share", weights(10, 20, 70))
+	ns.WaitForRollout("web", "to pause behind the experiment", both(playtest.AtStep(2), playtest.Paused))
+	ns.WaitForRoute(kind, "web", "to give the share back", weights(20, 80))
+	ns.PatchStatus("web", `{"status":{"promoteFull":true}}`)
+	ns.WaitForRollout("web", "to be Healthy on the second version", both(playtest.Healthy, revision("2"), weightIs(0)))
+}
+
+// weights are those of the backends of a route's only rule, sorted.
+func weights(want ...int64) func(*unstructured.Unstructured) bool {
+	return func(o *unstructured.Unstructured) bool {
+		rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+		refs, _, _ := unstructured.NestedSlice(rules[len(rules)-1].(map[string]any), "backendRefs")
+		var have []int64
+		for _, ref := range refs {
+			weight, _, _ := unstructured.NestedInt64(ref.(map[string]any), "weight")
+			have = append(have, weight)
+		}
+		slices.Sort(have)
+		return slices.Equal(have, want)
 	}
 }
