@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -25,14 +26,13 @@ func (p *pass) pointBasic(c spec.Canary) {
 // Service is moved then, before the last stable pod goes and not after it.
 func (p *pass) takesOver(c spec.Canary) bool {
 	stable := p.stableBeside()
-	if stable == nil || p.is.Abort || p.weight(c) < c.MaxWeight || p.mayNotScale() != "" {
+	if stable == nil || p.is.Abort || p.weight(c) < c.MaxWeight {
 		return false
 	}
-	needed := max(1, stable.fleet().serving())
 	if p.selects(c.StableService.Name) == p.is.CurrentPodHash { // it has been moved; one pod that fails is no reason to go back
-		needed = 1
+		return p.new.fleet().serving() >= 1
 	}
-	return p.new.fleet().serving() >= needed
+	return p.mayNotScale() == "" && p.new.fleet().serving() >= max(1, stable.fleet().serving())
 }
 
 // pointAvailable points a Service at a version that has pods: at all of them, where it selected the pods of every version so far. While
@@ -45,9 +45,12 @@ func (p *pass) pointAvailable(name string, v *version, why string) {
 		p.point(name, v.hash, why)
 		return
 	}
-	needed := int32(1)
+	needed := min(1, p.spec.Replicas) // with no pods wanted there is nobody to wait for
 	if v != nil && !p.owned(name) {
-		needed = max(1, v.desired())
+		needed = max(needed, v.desired())
+	}
+	if v == nil {
+		needed = 1
 	}
 	if have := v.fleet().serving(); have < needed {
 		p.note(TopicWait, fmt.Sprintf("service %s", name), fmt.Sprintf("%d of %d pods available", have, needed))
@@ -66,6 +69,9 @@ func (p *pass) keptForService(c spec.Canary, v *version, to int32) int32 {
 	if to > 0 || v.desired() == 0 || len(services) == 0 {
 		return to
 	}
+	if p.answeredBeside(v) { // a Service that tells no versions apart needs none in particular
+		services = slices.DeleteFunc(services, func(name string) bool { return p.selects(name) == "" && p.observedSelects(name) == "" })
+	}
 	if p.referenced(v.hash, services) {
 		if p.onlyVersion(v) {
 			return to
@@ -76,6 +82,16 @@ func (p *pass) keptForService(c spec.Canary, v *version, to int32) int32 {
 		return v.desired()
 	}
 	return to
+}
+
+// answeredBeside reports whether another version has pods that answer, and stay.
+func (p *pass) answeredBeside(v *version) bool {
+	for _, other := range p.all() {
+		if other != v && other.certain() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // onlyVersion reports whether no other version has pods, or will have any before this one's are gone.

@@ -144,6 +144,9 @@ func (p *pass) reached(c spec.Canary) (bool, string) {
 	}
 	ideal, _ := p.ideal(c)
 	canary := p.new.fleet()
+	if ideal.canary == 0 && canary.desired == 1 && p.referenced(p.new.hash, serviceNames(c)) {
+		ideal.canary = 1 // whoever asks the Service that selects it is to be answered
+	}
 	if !c.Threshold.Met(canary.available, ideal.canary) {
 		return false, fmt.Sprintf("%d of %d canary pods available", canary.available, ideal.canary)
 	}

@@ -222,7 +222,11 @@ func (p *pass) spare() (spared []*corev1.Pod, why string) {
 // maxUnavailable; and where that is none, less the one that the surge has added.
 func (p *pass) restartBudget() (available, floor int32) {
 	wanted := int32(0)
-	for _, v := range p.all() {
+	versions := p.all()
+	if b, ok := p.spec.Strategy.(spec.BlueGreen); ok && p.observedSelects(b.ActiveService) == p.restart.of.hash {
+		versions = []*version{p.restart.of} // pods of other stacks stand in for none of those that serve
+	}
+	for _, v := range versions {
 		available += v.fleet().serving()
 		wanted += v.desired()
 		if e, ok := p.edits[v.Name]; ok { // what this pass adds is wanted too, and not there yet

@@ -58,13 +58,22 @@ func (r *routing) goal() int32 {
 	return r.weight(r.canary)
 }
 
+// alone reports whether the stable version's ReplicaSet is gone, which somebody deleted: the new version is all there is.
+func (r *routing) alone() bool { return r.stable == nil && r.new != nil && !r.promoted() }
+
 // weigh returns the weight to set in this pass, and why it is that.
 func (r *routing) weigh() (weight int32, why string) {
+	if r.alone() && r.carrier() == r.new {
+		if r.new.fleet().available == 0 && r.replicas() > 0 {
+			return r.now, "it has no available pod"
+		}
+		return r.canary.MaxWeight, "the stable version is gone"
+	}
 	if r.stableBeside() == nil && r.carrier() == r.new || r.stableService.Name == "" {
 		return r.settle()
 	}
 	carrier, want, why := r.carrier(), r.goal(), r.whyGoal()
-	if want > 0 && carrier.fleet().available == 0 {
+	if want > 0 && carrier.fleet().available == 0 && r.replicas() > 0 {
 		want, why = 0, "it has no available pod"
 	}
 	if r.stable == nil || r.selects(r.stableService.Name) != r.stable.hash || r.observedSelects(r.stableService.Name) != r.stable.hash {
@@ -148,10 +157,13 @@ func (r *routing) promotesCramped() bool {
 // weighs reports whether every router sends this weight to the new version by the end of this pass, or else what is missing.
 func (r *routing) weighs(weight int32) (bool, string) {
 	w := r.is.Canary.Weights
+	if r.alone() {
+		weight = r.canary.MaxWeight
+	}
 	switch {
 	case len(r.problems) > 0:
 		return false, "the traffic cannot be moved: " + r.problems[0].String()
-	case r.selects(r.canaryService.Name) != r.is.CurrentPodHash:
+	case weight > 0 && r.selects(r.canaryService.Name) != r.is.CurrentPodHash: // nothing is carried by any version
 		return false, "the canary service does not send to the new version yet"
 	case w == nil || w.Canary.ServiceName != r.canaryService.Name || w.Canary.Weight != weight:
 		return false, fmt.Sprintf("the canary gets %s of the traffic, not %s yet", r.portionText(r.next.Canary.Weight), r.portionText(weight))
@@ -177,7 +189,13 @@ func (r *routing) sends() (bool, string) {
 // reached reports whether the pods are as the current step wants them, or else what is missing.
 func (r *routing) reached() (bool, string) {
 	want, _ := r.canarySize(r.weight(r.canary))
+	if r.alone() {
+		want = r.replicas()
+	}
 	want = r.withSurge(r.new, want)
+	if r.full() {
+		want = min(want, r.new.desired())
+	}
 	canary := r.new.fleet()
 	if !r.canary.Threshold.Met(canary.available, want) {
 		return false, fmt.Sprintf("%d of %d canary pods available", canary.available, want)

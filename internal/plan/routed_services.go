@@ -27,7 +27,7 @@ func (r *routing) pointStable() {
 	var needed int32
 	switch weight := r.canary.MaxWeight - r.now; {
 	case !r.owned(name):
-		needed = max(1, v.desired()) // it selects pods of all versions so far, and of none but these then
+		needed = max(min(1, r.replicas()), v.desired()) // it selects pods of all versions so far, and of none but these then
 	case r.inForce && weight == 0:
 		needed = min(1, r.replicas())
 	default:
@@ -43,7 +43,7 @@ func (r *routing) pointStable() {
 // pointCanary has the canary Service follow the new version while there is an update, and the stable one otherwise.
 func (r *routing) pointCanary() {
 	name, v, why := r.canaryService.Name, r.new, "it is the new version"
-	if r.promoted() || r.is.Abort {
+	if r.promoted() || r.is.Abort && !r.alone() {
 		v, why = r.stable, "there is no update"
 	}
 	if v == nil {
@@ -53,7 +53,7 @@ func (r *routing) pointCanary() {
 		r.point(name, v.hash, why)
 		return
 	}
-	if r.now > 0 && (r.carrier() != nil || !r.inForce) {
+	if r.now > 0 && (r.carrier() != nil || !r.inForce) && !r.standsIn() {
 		r.note(TopicWait, fmt.Sprintf("service %s to select %s", name, v.Name), fmt.Sprintf("it carries %s of the traffic", r.portionText(r.now)))
 		return
 	}
@@ -63,6 +63,11 @@ func (r *routing) pointCanary() {
 		return
 	}
 	r.point(name, v.hash, why)
+}
+
+// standsIn reports whether the new version can take over from one that was overtaken, there being no stable one to do so.
+func (r *routing) standsIn() bool {
+	return r.alone() && r.inForce && r.new.certain() > 0 && r.new.certain() >= share(r.now, r.replicas(), r.canary.MaxWeight)-r.canary.MaxUnavailable
 }
 
 // neededBehind is how many pods a version needs before a Service without weight selects it: whoever asks the Service by its name is to

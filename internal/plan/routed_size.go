@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -10,20 +11,18 @@ import (
 func (r *routing) size() {
 	stable := r.stableBeside()
 	if stable == nil {
-		r.resize(r.new, r.withSurge(r.new, r.replicas()), fmt.Sprintf("the only version takes all %d", r.replicas()))
+		to := r.roomFor(r.new, r.withSurge(r.new, r.replicas()), r.free()) // others may still have pods
+		r.resize(r.new, to, fmt.Sprintf("the only version takes all %d", r.replicas()))
 		if r.create != nil { // the stable version's own ReplicaSet is gone
-			r.scaleNew(r.replicas(), "the only version takes all")
+			r.scaleNew(to, "the only version takes all")
 		}
 		r.shrinkCarrier()
 		return
 	}
 	free := r.free()
 	to, why := r.stableSize()
-	to = r.withSurge(stable, to)
-	if grows := to - stable.desired(); grows > 0 {
-		to = stable.desired() + min(grows, free)
-		free -= to - stable.desired()
-	}
+	to = r.roomFor(stable, r.withSurge(stable, to), free)
+	free -= max(0, to-stable.desired())
 	r.resize(stable, to, why)
 
 	switch {
@@ -31,17 +30,19 @@ func (r *routing) size() {
 		r.sizeAborted()
 	default:
 		to, why := r.canarySize(r.weight(r.canary))
-		to = r.withSurge(r.new, to)
-		if grows := to - r.new.desired(); grows > 0 {
-			to = r.new.desired() + min(grows, free)
-		}
+		to = r.roomFor(r.new, r.withSurge(r.new, to), free)
 		if r.create != nil {
 			r.scaleNew(to, why)
 			break
 		}
-		r.resize(r.new, max(to, r.carried(r.new)), why)
+		r.resize(r.new, max(to, min(r.carried(r.new), r.new.desired())), why)
 	}
 	r.shrinkCarrier()
+}
+
+// roomFor is as much of a size as can be had where so many pods may be added.
+func (r *routing) roomFor(v *version, to, free int32) int32 {
+	return min(to, v.desired()+min(free, noLimit-v.desired()))
 }
 
 // free is how many pods may be added to those there are.
@@ -66,6 +67,18 @@ func (r *routing) most() int32 {
 // loses traffic then gives as many pods up early as maxUnavailable lets be missing.
 func (r *routing) cramped(wanted, given int32) bool {
 	return r.EnforceMaxSurge && wanted+given >= r.most()
+}
+
+// full reports whether there is no room for any more pods of the new version, nor will be: the stable one has given up all that it can at
+// this step. What the step asks for beyond that nobody can have.
+func (r *routing) full() bool {
+	stable := r.stableBeside()
+	if !r.EnforceMaxSurge || stable == nil || r.new == nil || r.now != r.weight(r.canary) || r.free() > 0 || slices.ContainsFunc(r.others, func(v version) bool { return v.fleet().occupies() > 0 }) {
+		return false
+	}
+	least, _ := r.stableSize()
+	s := stable.fleet()
+	return s.desired <= least && s.actual <= s.desired
 }
 
 const noLimit = 1 << 30
@@ -116,7 +129,7 @@ func (r *routing) carried(v *version) int32 {
 	}
 	n := share(r.now, r.replicas(), r.canary.MaxWeight)
 	if losing := r.is.Abort || v != r.new; losing && n > 0 && r.stable.desired() < r.replicas() && r.cramped(n, r.stable.desired()) {
-		return max(n-r.canary.MaxUnavailable, 1)
+		return max(tightShare(r.now, r.replicas(), r.canary.MaxWeight)-r.canary.MaxUnavailable, 1)
 	}
 	return r.atLeast(n)
 }
@@ -130,7 +143,7 @@ func (r *routing) stableSize() (int32, string) {
 	least := min(r.now, r.goal())
 	n := share(r.canary.MaxWeight-least, r.replicas(), r.canary.MaxWeight)
 	if r.waitsForRoom() && r.cramped(n, r.new.desired()) {
-		n -= r.canary.MaxUnavailable
+		n = tightShare(r.canary.MaxWeight-least, r.replicas(), r.canary.MaxWeight) - r.canary.MaxUnavailable
 	}
 	n = max(r.atLeast(max(n, 0)), min(1, r.replicas()))
 	return n, fmt.Sprintf("%s of %d is %d", r.portionText(r.canary.MaxWeight-least), r.replicas(), n)

@@ -46,9 +46,15 @@ type routing struct {
 
 // newRouting reads the split that is in force.
 func (p *pass) newRouting(c spec.Canary) *routing {
+	if c.PingPong && p.is.Canary.StablePingPong == "" { // pingPong was set behind the first promotion: ping begins
+		p.is.Canary.StablePingPong = v1alpha1.Ping
+	}
 	r := &routing{
 		pass: p, Traffic: *c.Traffic, canary: c,
 		routers: routers.For(p.routeOwner(), c.Traffic.Routers),
+	}
+	if r.EnforceMaxSurge { // the limit comes first: what is added to one version must leave room for the other
+		r.MinPods = min(r.MinPods, max(1, c.MaxSurge))
 	}
 	r.stableService, r.canaryService = p.servicesByPart(c)
 	r.now, r.recorded = r.recordedWeight()

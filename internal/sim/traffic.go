@@ -85,25 +85,28 @@ func (a *application) writeRoute(from, to *unstructured.Unstructured) {
 			return
 		}
 		a.PutRoute(to.DeepCopy())
-		a.routes.unseen = 0
+		a.own(&a.routes.unseen)
+		a.wrote()
 		return
 	}
 	have := a.routes.now[traffic.KeyOf(from)]
-	if have == nil || have.GetResourceVersion() != from.GetResourceVersion() {
+	if have == nil || a.changed(have.GetResourceVersion(), from.GetResourceVersion()) {
 		a.Writes--
 		a.Conflict = true
 		return
 	}
 	if to == nil {
 		a.DeleteRoute(from.GetKind(), from.GetName())
-		a.routes.unseen = 0
+		a.own(&a.routes.unseen)
+		a.wrote()
 		return
 	}
 	if equality.Semantic.DeepEqual(from.Object, to.Object) {
 		a.Idle = "update of " + from.GetKind() + " " + from.GetName() + " that changes nothing"
 	}
 	a.PutRoute(to.DeepCopy())
-	a.routes.unseen = 0
+	a.own(&a.routes.unseen)
+	a.wrote()
 }
 
 // HTTPRoute is a route of the Gateway API that sends everything to one Service.

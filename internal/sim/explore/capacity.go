@@ -63,6 +63,9 @@ func (r *rules) servingNow() int {
 func (s resolved) limits(ro *v1alpha1.Rollout) (least, most int) {
 	switch strategy := s.spec.Strategy.(type) {
 	case spec.Canary:
+		if strategy.Traffic != nil {
+			return 0, mostRouted(s.spec, strategy)
+		}
 		return int(s.spec.Replicas - strategy.MaxUnavailable), int(s.spec.Replicas + strategy.MaxSurge)
 	case spec.BlueGreen:
 		least := int(s.spec.Replicas)
@@ -161,7 +164,7 @@ func (r *rules) decision(p sim.Pass, s spec.Rollout) {
 		}
 	}
 	c, ok := s.Strategy.(spec.Canary)
-	if !ok {
+	if !ok || c.Traffic != nil {
 		return
 	}
 	before, after := seenToServe(s, p.Observed), 0

@@ -18,14 +18,19 @@ const (
 	active, preview = "web-active", "web-preview"
 )
 
-var (
-	services  = []string{active, preview}
-	templates = []string{"smoke", "load"}
-)
+var templates = []string{"smoke", "load"}
+
+// services are the names of those that a Rollout of the history may name.
+func (h *history) services() []string {
+	if h.Routed {
+		return allServices
+	}
+	return allServices[:2]
+}
 
 // furnish puts into the world what a Rollout may name.
 func (h *history) furnish() {
-	for _, name := range services {
+	for _, name := range h.services() {
 		h.world.CreateService(name)
 	}
 	for _, name := range templates {
@@ -56,9 +61,12 @@ func (h *history) configure(ro *v1alpha1.Rollout) {
 	s.ProgressDeadlineAbort = h.IntN(3) == 0
 	s.RevisionHistoryLimit = new(int32(h.IntN(4)))
 	s.Analysis = &v1alpha1.AnalysisRunStrategy{SuccessfulRunHistoryLimit: new(int32(h.IntN(3))), UnsuccessfulRunHistoryLimit: new(int32(h.IntN(3)))}
-	if h.IntN(2) == 0 {
+	switch {
+	case h.Routed && h.IntN(8) > 0:
+		s.Strategy = v1alpha1.RolloutStrategy{Canary: h.routedCanary(s)}
+	case h.IntN(2) == 0:
 		s.Strategy = v1alpha1.RolloutStrategy{Canary: h.canary()}
-	} else {
+	default:
 		s.Strategy = v1alpha1.RolloutStrategy{BlueGreen: h.blueGreen(*s.RevisionHistoryLimit)}
 	}
 }
@@ -181,10 +189,10 @@ func summary(w *sim.World) string {
 		step = *s.CurrentStepIndex
 	}
 	text := fmt.Sprintf("%s %q step %d, stable %s, current %s, pods: %s", s.Phase, s.Message, step, s.StableRS, s.CurrentPodHash, w.Pods())
-	for _, name := range services {
+	for _, name := range allServices {
 		if s := w.Service(name); s != nil {
 			text += fmt.Sprintf("; %s selects %s", name, s.Spec.Selector[v1alpha1.PodTemplateHashLabel])
 		}
 	}
-	return text
+	return text + routesText(w)
 }

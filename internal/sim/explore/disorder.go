@@ -29,7 +29,7 @@ var disturbances = []disturbance{
 	{2, "other steps", func(h *history) {
 		h.edit(func(ro *v1alpha1.Rollout) {
 			if c := ro.Spec.Strategy.Canary; c != nil {
-				c.Steps = h.steps()
+				c.Steps = h.stepsFor(c)
 			}
 		})
 	}},
@@ -107,7 +107,7 @@ var disturbances = []disturbance{
 func (h *history) image() string { return fmt.Sprintf("v%d", 1+h.IntN(4)) }
 
 func (h *history) service() string {
-	name := services[h.IntN(len(services))]
+	name := h.services()[h.IntN(len(h.services()))]
 	if h.world.Service(name) == nil {
 		h.world.CreateService(name)
 	}
@@ -148,7 +148,7 @@ func (h *history) takeName() {
 }
 
 func (h *history) restoreServices() {
-	for _, name := range services {
+	for _, name := range h.services() {
 		if h.world.Service(name) == nil {
 			h.world.CreateService(name)
 			continue
@@ -185,7 +185,7 @@ func (h *history) autoscale() {
 
 func (h *history) disturb(i int) {
 	const autoscaling = 3
-	total := autoscaling
+	total, disturbances := autoscaling, h.disturbances()
 	for _, d := range disturbances {
 		total += d.often
 	}
@@ -221,6 +221,7 @@ func (h *history) mend() {
 			w.SetFate(image, sim.Fate{Start: w.PodStart})
 		}
 		h.restoreServices()
+		h.restoreRoutes()
 		h.restoreTemplates()
 		if w.Rollout().Spec.WorkloadRef != nil && w.Deployment() == nil {
 			w.PutDeployment(func(*appsv1.Deployment) {})

@@ -14,12 +14,19 @@ var (
 	seeds   = flag.Uint64("seeds", 1500, "how many histories to explore")
 	first   = flag.Uint64("first", 1, "the first seed")
 	seed    = flag.Uint64("seed", 0, "the one history to replay, with everything that happens in it")
+	routed  = flag.Bool("routed", false, "whether the canaries of the one history have routers or Services")
 	moves   = flag.String("moves", "all", "which of its moves to replay, with commas; empty for none")
 	without = flag.String("without", "", "which kinds of disorder to leave out of it, with commas: staleness, crashes, delays")
 )
 
 // TestExplore plays histories until their number is up or a few have failed.
-func TestExplore(t *testing.T) {
+func TestExplore(t *testing.T) { explore(t, Trial{}) }
+
+// TestExploreRouted does so with canaries that have routers, or Services of their own.
+func TestExploreRouted(t *testing.T) { explore(t, Trial{Routed: true}) }
+
+func explore(t *testing.T, kind Trial) {
+	t.Helper()
 	start := time.Now()
 	var next atomic.Uint64
 	next.Store(*first)
@@ -32,7 +39,7 @@ func TestExplore(t *testing.T) {
 				if n >= *first+*seeds {
 					return
 				}
-				if fault := Play(Trial{Seed: n}, Real, nil); fault != nil {
+				if fault := Play(Trial{Seed: n, Routed: kind.Routed}, Real, nil); fault != nil {
 					failed.Add(1)
 					t.Error(Shrink(fault, Real))
 				}
@@ -56,7 +63,7 @@ func TestReplay(t *testing.T) {
 
 // replayed is the trial that the flags tell of.
 func replayed(t *testing.T) Trial {
-	trial := Trial{Seed: *seed}
+	trial := Trial{Seed: *seed, Routed: *routed}
 	if *moves != "all" {
 		trial.Moves = []int{}
 		for text := range strings.FieldsFuncSeq(*moves, func(r rune) bool { return r == ',' }) {

@@ -100,7 +100,8 @@ func (h *history) build(s Subject) {
 		PodStart: time.Duration(1+h.IntN(15)) * time.Second, Rand: h.chaos, RoundTrip: h.Seed%16 == 0, Lag: h.lag, Verdict: h.verdict,
 	})
 	h.rules = rules{history: h, world: h.world, told: map[string]bool{}}
-	h.rules.traffic = traffic{served: map[string]bool{}, left: map[string]departure{}, approved: map[string]bool{}}
+	h.rules.weights = weights{left: map[string]departure{}}
+	h.rules.switches = switches{served: map[string]bool{}, left: map[string]departure{}, approved: map[string]bool{}}
 	h.world.Watch, h.world.Wrote = h.rules.watch, h.rules.wrote
 	h.furnish()
 	h.world.Create(h.rollout())
@@ -131,6 +132,12 @@ func (h *history) view() sim.View {
 		return sim.View{}
 	}
 	v := sim.View{Rollout: h.chaos.IntN(4), ReplicaSets: h.chaos.IntN(6), Services: h.chaos.IntN(6), AnalysisRuns: h.chaos.IntN(4)}
+	if h.Routed {
+		v.Routes = h.chaos.IntN(6)
+		if h.chaos.IntN(6) == 0 {
+			return sim.View{Routes: v.Routes}
+		}
+	}
 	switch h.chaos.IntN(6) {
 	case 0:
 		return sim.View{Rollout: v.Rollout}

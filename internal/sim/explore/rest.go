@@ -81,6 +81,7 @@ func (r *rules) end() {
 	}
 	r.endOfSets(now.spec)
 	r.endOfServices(now.spec)
+	r.endOfRoutes(now.spec)
 	r.endOfRuns(now.spec)
 	r.endOfPods(now.spec)
 	if d := r.world.Deployment(); ro.Spec.WorkloadRef != nil && d != nil && *d.Spec.Replicas > 0 &&
@@ -120,13 +121,19 @@ func (r *rules) endOfServices(s spec.Rollout) {
 	if b, ok := s.Strategy.(spec.BlueGreen); ok {
 		named = []string{b.ActiveService, b.PreviewService}
 	}
-	for _, name := range services {
+	if c, ok := s.Strategy.(spec.Canary); ok {
+		named = []string{c.CanaryService.Name, c.StableService.Name}
+	}
+	for _, name := range r.history.services() {
 		service := r.world.Service(name)
 		if service == nil {
 			continue
 		}
 		owner, hash := service.Annotations[v1alpha1.ManagedByAnnotation], selected(service)
 		if slices.Contains(named, name) {
+			if c, canary := s.Strategy.(spec.Canary); canary && c.Traffic == nil && s.Replicas == 0 && owner == "" {
+				continue // nobody has answered yet
+			}
 			if owner != "web" || hash != r.world.Rollout().Status.CurrentPodHash {
 				r.history.fail("end", "%s selects %q for %q", name, hash, owner)
 			}

@@ -24,7 +24,8 @@ type rules struct {
 	read    reading
 
 	capacity
-	traffic
+	switches
+	weights weights
 
 	// told are the events since something happened from outside.
 	told      map[string]bool
@@ -49,6 +50,7 @@ func (r *rules) after() {
 	r.lost()
 	r.allow(r.now())
 	r.seeEdit()
+	r.seeHand()
 	r.told = map[string]bool{}
 	r.busy = 0
 }
@@ -74,6 +76,7 @@ func (r *rules) wrote() {
 	r.kept("a write")
 	r.heard()
 	r.seeSwitch()
+	r.seeWeights()
 	r.look()
 }
 
@@ -97,6 +100,7 @@ func (r *rules) plan(p sim.Pass) {
 	r.decision(p, s)
 	r.gates(p, s)
 	r.delays(p, s)
+	r.carried(p, s)
 }
 
 // heard checks that a write does not undo what a person asked for meanwhile.
@@ -127,6 +131,7 @@ func (r *rules) pass(p sim.Pass) {
 		r.overtaken = r.world.Rollout().Spec.RestartAt
 	}
 	r.pure(p)
+	r.trust(p)
 	r.people(p)
 	r.events(p)
 	if s, ok := r.resolve(p.Observed.Rollout, p.Observed.Workload); ok && p.Plan.Record != nil {
@@ -233,6 +238,8 @@ func opposite(e plan.Event) string {
 	switch {
 	case e.Reason == v1alpha1.ReasonRolloutPaused:
 		return v1alpha1.ReasonRolloutResumed
+	case e.Reason == v1alpha1.EventTrafficWeightUpdated: // "Traffic weight updated from 5 to 0"
+		return fmt.Sprintf("%s|Traffic weight updated from %s to %s|", e.Reason, words[6], words[4])
 	case e.Reason == v1alpha1.EventScalingReplicaSet && words[1] == "up":
 		return e.Reason + "|Scaled down ReplicaSet " + words[3]
 	case e.Reason == v1alpha1.EventScalingReplicaSet:

@@ -12,7 +12,7 @@ func (r *rules) share() {
 	now, status := r.now(), r.world.Rollout().Status
 	s := now.spec
 	c, ok := s.Strategy.(spec.Canary)
-	if !ok || !now.ok || !r.world.Quiet() || status.StableRS == status.CurrentPodHash || status.CurrentStepIndex == nil {
+	if !ok || c.Traffic != nil || !now.ok || !r.world.Quiet() || status.StableRS == status.CurrentPodHash || status.CurrentStepIndex == nil {
 		return
 	}
 	if r.world.Available() != r.world.PodCount() { // what is missing may hold everything up
@@ -26,6 +26,9 @@ func (r *rules) share() {
 	}
 	if int(*status.CurrentStepIndex) >= len(c.Steps) {
 		weight = 100
+	}
+	if r.history.Routed && (weight == 0 || weight == 100) { // a Service keeps one pod of the version that it selects
+		return
 	}
 	canary, total := r.world.Split()
 	if total == 0 || canary == total && weight < 100 && !r.world.StableExists() {

@@ -98,6 +98,9 @@ func (r *rules) promotion(p sim.Pass, s spec.Rollout) {
 	set := find(p.Observed, to.StableRS)
 	switch strategy := s.Strategy.(type) {
 	case spec.Canary:
+		if strategy.Traffic != nil && strategy.Traffic.EnforceMaxSurge && carries(set) >= int(s.Replicas-strategy.MaxUnavailable) {
+			return // the last pods have no room before the old version's are gone
+		}
 		if s.Replicas > 0 && (set == nil || !strategy.Threshold.Met(set.Status.AvailableReplicas, s.Replicas)) {
 			r.history.fail("promotion", "%s is promoted before its pods are available", to.StableRS)
 		}

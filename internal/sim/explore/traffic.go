@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// traffic is what is known of who serves, and who did.
-type traffic struct {
+// switches is what is known of who serves, and who did.
+type switches struct {
 	// active is the version that the active Service selects.
 	active string
 	// byHand is the last one that somebody else made it select.

@@ -11,6 +11,8 @@ import (
 // Trial says which history to play.
 type Trial struct {
 	Seed uint64
+	// Routed: canaries have routers, or Services of their own without one.
+	Routed bool
 	// Moves are the disturbances that happen, by their place in the seed's history; nil for all of them.
 	Moves []int
 	// Without are kinds of disorder that are left out.
@@ -42,6 +44,9 @@ func (f *Fault) Error() string {
 // flags are those of TestReplay that play the history again.
 func (t Trial) flags() string {
 	text := fmt.Sprintf("-seed %d", t.Seed)
+	if t.Routed {
+		text += " -routed"
+	}
 	if t.Moves != nil {
 		var moves []string
 		for _, m := range t.Moves {

@@ -1,0 +1,216 @@
+package explore
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/sim"
+)
+
+const (
+	canaryService, stableService = "web-canary", "web-stable"
+	ping, pong                   = "web-ping", "web-pong"
+)
+
+var allServices = []string{active, preview, canaryService, stableService, ping, pong}
+
+// routedCanary is a canary with a router, or with Services alone.
+func (h *history) routedCanary(s *v1alpha1.RolloutSpec) *v1alpha1.CanaryStrategy {
+	c := h.canary()
+	c.CanaryService, c.StableService = canaryService, stableService
+	s.RollbackWindow = nil
+	if h.IntN(4) == 0 {
+		s.RollbackWindow = &v1alpha1.RollbackWindowSpec{Revisions: int32(1 + h.IntN(3))}
+	}
+	if h.IntN(4) == 0 {
+		switch h.IntN(3) {
+		case 0:
+			c.CanaryService = ""
+		case 1:
+			c.StableService = ""
+		}
+		return c
+	}
+	t := &v1alpha1.RolloutTrafficRouting{}
+	kind := h.IntN(3)
+	if kind != 1 {
+		t.GatewayAPI = &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}
+		for _, name := range []string{"beta", "copy"} {
+			t.ManagedRoutes = append(t.ManagedRoutes, v1alpha1.ManagedRoute{Name: name})
+		}
+	}
+	if kind != 0 {
+		t.Nginx = &v1alpha1.NginxTrafficRouting{StableIngress: "web"}
+	}
+	if kind == 1 && h.IntN(3) == 0 {
+		t.MaxTrafficWeight = new(int32(1000))
+	}
+	c.TrafficRouting = t
+	if kind == 0 && h.IntN(4) == 0 {
+		c.CanaryService, c.StableService = "", ""
+		c.PingPong = &v1alpha1.PingPongSpec{PingService: ping, PongService: pong}
+	}
+	if h.IntN(3) == 0 {
+		c.DynamicStableScale = true
+		c.EnforceMaxSurge = h.IntN(2) == 0
+	} else {
+		c.ScaleDownDelaySeconds = []*int32{nil, new(int32(0)), new(int32(5)), new(int32(300))}[h.IntN(4)]
+		if h.IntN(4) == 0 {
+			c.ScaleDownDelayRevisionLimit = new(int32(h.IntN(int(*s.RevisionHistoryLimit) + 1)))
+		}
+	}
+	c.AbortScaleDownDelaySeconds = []*int32{nil, nil, new(int32(0)), new(int32(10))}[h.IntN(4)]
+	if h.IntN(4) == 0 {
+		c.MinPodsPerReplicaSet = new(int32(1 + h.IntN(3)))
+	}
+	c.Steps = h.stepsFor(c)
+	h.putRoutes(c)
+	return c
+}
+
+// stepsFor are steps that a canary can do.
+func (h *history) stepsFor(c *v1alpha1.CanaryStrategy) []v1alpha1.CanaryStep {
+	steps := h.steps()
+	if c.TrafficRouting == nil {
+		return steps
+	}
+	if n := c.TrafficRouting.MaxTrafficWeight; n != nil {
+		for i := range steps {
+			if w := steps[i].SetWeight; w != nil {
+				*w *= *n / 100
+			}
+		}
+	}
+	for range h.IntN(3) {
+		var step v1alpha1.CanaryStep
+		switch h.IntN(5) {
+		case 0:
+			step.SetCanaryScale = &v1alpha1.SetCanaryScale{Replicas: new(int32(1 + h.IntN(4)))}
+		case 1:
+			step.SetCanaryScale = &v1alpha1.SetCanaryScale{Weight: new(int32(1 + h.IntN(100)))}
+		case 2:
+			step.SetCanaryScale = &v1alpha1.SetCanaryScale{MatchTrafficWeight: true}
+		default:
+			if len(c.TrafficRouting.ManagedRoutes) == 0 || c.TrafficRouting.Nginx != nil {
+				step.Pause = &v1alpha1.RolloutPause{Duration: new(intstr.FromInt32(int32(h.IntN(30))))}
+				break
+			}
+			step = h.routeStep()
+		}
+		steps = slices.Insert(steps, h.IntN(len(steps)+1), step)
+	}
+	return steps
+}
+
+func (h *history) routeStep() v1alpha1.CanaryStep {
+	if h.IntN(2) == 0 {
+		step := &v1alpha1.SetHeaderRoute{Name: "beta"}
+		if h.IntN(3) > 0 {
+			step.Match = []v1alpha1.HeaderRoutingMatch{{HeaderName: "x-beta", HeaderValue: &v1alpha1.StringMatch{Exact: "1"}}}
+		}
+		return v1alpha1.CanaryStep{SetHeaderRoute: step}
+	}
+	step := &v1alpha1.SetMirrorRoute{Name: "copy"}
+	if h.IntN(3) > 0 {
+		step.Match = []v1alpha1.RouteMatch{{Path: &v1alpha1.StringMatch{Prefix: "/"}}}
+	}
+	return v1alpha1.CanaryStep{SetMirrorRoute: step}
+}
+
+// putRoutes makes the routes that a canary names, as far as they are not there.
+func (h *history) putRoutes(c *v1alpha1.CanaryStrategy) {
+	for _, o := range h.sortedRoutesOf(c) {
+		kind := o.GetKind()
+		if h.route(kind) == nil || c.PingPong != nil {
+			h.world.PutRoute(o)
+		}
+	}
+}
+
+// routesOf are the objects that a canary's routers need, as somebody writes them.
+func routesOf(c *v1alpha1.CanaryStrategy, ro *v1alpha1.Rollout) map[string]*unstructured.Unstructured {
+	out := map[string]*unstructured.Unstructured{}
+	if c == nil || c.TrafficRouting == nil {
+		return out
+	}
+	stable := c.StableService
+	if c.PingPong != nil {
+		stable = c.PingPong.PingService
+		if ro != nil && ro.Status.Canary.StablePingPong == v1alpha1.Pong {
+			stable = c.PingPong.PongService
+		}
+	}
+	if c.TrafficRouting.GatewayAPI != nil {
+		out["HTTPRoute"] = sim.HTTPRoute("web", stable)
+	}
+	if c.TrafficRouting.Nginx != nil {
+		out["Ingress"] = sim.Ingress("web", stable)
+	}
+	return out
+}
+
+// route is a route that people made, nil if it is not there.
+func (h *history) route(kind string) *unstructured.Unstructured {
+	for key, o := range h.world.Routes() {
+		if key.Kind == kind && key.Name == "web" {
+			return o
+		}
+	}
+	return nil
+}
+
+// restoreRoutes makes anew what is missing, and what does not name the Services of the spec.
+func (h *history) restoreRoutes() {
+	for _, o := range h.sortedRoutesOf(h.world.Rollout().Spec.Strategy.Canary) {
+		kind := o.GetKind()
+		have := h.route(kind)
+		if have != nil {
+			shares := sharesOf(have)
+			_, named := shares.by[sharesOf(o).service()]
+			if named {
+				continue
+			}
+		}
+		h.world.PutRoute(o)
+	}
+}
+
+// routedDisturbances are what else happens where there are routers.
+var routedDisturbances = []disturbance{
+	{2, "delete a route", func(h *history) { h.world.DeleteRoute(routeKinds[h.IntN(2)], "web") }},
+	{4, "restore the routes", (*history).restoreRoutes},
+	{3, "write a route anew", func(h *history) {
+		for _, o := range h.sortedRoutesOf(h.world.Rollout().Spec.Strategy.Canary) {
+			h.world.PutRoute(o)
+		}
+	}},
+	{2, "delete what the controller made", func(h *history) {
+		for _, key := range sortedKeys(h.world.Routes()) {
+			if key.Name != "web" {
+				h.world.DeleteRoute(key.Kind, key.Name)
+			}
+		}
+	}},
+}
+
+var routeKinds = []string{"HTTPRoute", "Ingress"}
+
+func (h *history) sortedRoutesOf(c *v1alpha1.CanaryStrategy) []*unstructured.Unstructured {
+	var out []*unstructured.Unstructured
+	for _, kind := range routeKinds {
+		if o := routesOf(c, h.world.Rollout())[kind]; o != nil {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func (h *history) disturbances() []disturbance {
+	if h.Routed {
+		return slices.Concat(disturbances, routedDisturbances)
+	}
+	return disturbances
+}

@@ -1,0 +1,76 @@
+package explore
+
+import (
+	"maps"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+)
+
+// routedMutants are faults that only canaries with routers, or Services of their own, can show.
+var routedMutants = map[string]struct {
+	rule   string // that must find it
+	engine Engine
+}{
+	"moves weight before pods": {"weight", says(func(o plan.Observed, p *plan.Plan) {
+		p.Route = sees(func(rs *appsv1.ReplicaSet) { rs.Status.AvailableReplicas = *rs.Spec.Replicas })(o).Route
+	})},
+	"shrinks before it routes":                 {"shrink", says(shrinkAtOnce)},
+	"points a Service that carries weight":     {"weight", says(pointAtOnce)},
+	"forgets the delay of a superseded canary": {"delay", sees(pastDeadline)},
+	"raises the weight during an abort": {"abort", says(func(o plan.Observed, p *plan.Plan) {
+		if ro := o.Rollout; ro.Status.Abort {
+			p.Route = edited(func(ro *v1alpha1.Rollout) { ro.Status.Abort, ro.Status.AbortedAt = false, nil })(o).Route
+		}
+	})},
+}
+
+// shrinkAtOnce takes for done, when it takes pods away, what this very pass is to write to routers.
+func shrinkAtOnce(o plan.Observed, p *plan.Plan) {
+	if p.Record == nil || len(p.Route) == 0 {
+		return
+	}
+	routes := maps.Clone(o.Routes)
+	for _, c := range p.Route {
+		if w, ok := c.(plan.WriteRoute); ok && w.To != nil {
+			routes[traffic.KeyOf(w.To)] = w.To
+		}
+	}
+	o.Routes, o.Rollout, o.RoutingLive = routes, p.Record.To, true
+	p.Shrink = append(p.Shrink, plan.Next(o).Shrink...)
+}
+
+// pointAtOnce points a canary Service that carries weight at the new version as soon as that has a pod.
+func pointAtOnce(o plan.Observed, p *plan.Plan) {
+	c, hash := o.Rollout.Spec.Strategy.Canary, o.Rollout.Status.CurrentPodHash
+	w := o.Rollout.Status.Canary.Weights
+	if c == nil || c.CanaryService == "" || w == nil || w.Canary.Weight == 0 || carries(find(o, hash)) == 0 {
+		return
+	}
+	for _, s := range o.Services {
+		if s.Name == c.CanaryService && selected(s) != "" && selected(s) != hash {
+			to := s.DeepCopy()
+			to.Spec.Selector[v1alpha1.PodTemplateHashLabel] = hash
+			p.Route = []plan.Change{plan.UpdateService{From: s, To: to}}
+		}
+	}
+}
+
+// TestRoutedMutantsAreFound proves that the rules about routers bite.
+func TestRoutedMutantsAreFound(t *testing.T) {
+	for name, mutant := range routedMutants {
+		t.Run(name, func(t *testing.T) {
+			for seed := uint64(1); seed <= 2000; seed++ {
+				if fault := Play(Trial{Seed: seed, Routed: true}, Subject{Engine: mutant.engine}, nil); fault != nil && fault.Rule == mutant.rule {
+					t.Logf("found by seed %d: %s: %s", seed, fault.Rule, fault.Text)
+					return
+				}
+			}
+			t.Error("2000 histories and nobody noticed")
+		})
+	}
+}
