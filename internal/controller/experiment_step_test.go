@@ -5,8 +5,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -66,8 +68,7 @@ func TestAnExperimentStep(t *testing.T) {
 		"ExperimentSuccessful Experiment '"+name+"' transitioned from Running -> Successful", "AnalysisRunSuccessful AnalysisRun '"+name+"-check' transitioned from")
 	ns.PatchStatus("web", resume)
 	ns.WaitForRollout("web", "to be Healthy with the new version", playtest.Healthy)
-	ns.WaitForPodsToGo()
-	ns.RestartsQuietly(func() map[string]string { return writesOf(ns) })
+	restsWithExperiments(ns)
 }
 
 func TestAnExperimentStepThatFails(t *testing.T) {
@@ -131,6 +132,17 @@ func TestAnExperimentStepKilledAtAnyMoment(t *testing.T) {
 	if i := slices.IndexFunc(experiments, func(ex v1alpha1.Experiment) bool { return ex.Spec.Terminate }); i >= 0 {
 		t.Errorf("experiment %s was ended before its time", experiments[i].Name)
 	}
+	restsWithExperiments(ns)
+}
+
+// restsWithExperiments demands that nothing is written any more once the experiments have ended and their pods are gone, not even by a
+// controller that starts anew.
+func restsWithExperiments(ns *playtest.Namespace) {
+	ns.WaitForReplicaSets("of experiments to be empty", func(set *appsv1.ReplicaSet) bool {
+		return set.Annotations[v1alpha1.ExperimentNameAnnotation] == "" || *set.Spec.Replicas == 0 && set.Status.Replicas == 0
+	})
 	ns.WaitForPodsToGo()
+	for !ns.Record().Quiet(5 * time.Second) { // the experiments tell of it
+	}
 	ns.RestartsQuietly(func() map[string]string { return writesOf(ns) })
 }

@@ -97,7 +97,7 @@ func TestAnExperimentWithAnAnalysis(t *testing.T) {
 		"AnalysisRunSuccessful AnalysisRun 'demo-check' transitioned from ",
 		"ExperimentSuccessful Experiment 'demo' transitioned from Running -> Successful: Required AnalysisRuns completed",
 	)
-	ns.RestartsQuietly(func() map[string]string { return writesOf(ns) })
+	restsWithExperiments(ns)
 }
 
 func TestAnExperimentThatFails(t *testing.T) {
@@ -210,7 +210,7 @@ func TestAnExperimentKilledAtAnyMoment(t *testing.T) {
 	if runs := ns.AnalysisRuns(); len(runs) != experiments {
 		t.Errorf("%d AnalysisRuns of %d Experiments", len(runs), experiments)
 	}
-	ns.RestartsQuietly(func() map[string]string { return writesOf(ns) })
+	restsWithExperiments(ns)
 }
 
 // TestASettledExperimentIsLeftAlone watches for a while in which nothing is to be written.
