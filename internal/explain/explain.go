@@ -94,7 +94,7 @@ func Of(seen plan.Observed, objects view.Objects, look Look, promote Promote) (E
 }
 
 // hops is how many times the engine is woken in vain before that is given up: it also wakes to look whether somebody else was late.
-const hops = 4
+const hops = 16
 
 // lookAhead asks what happens next, from a world in which nothing is left to do at once.
 func (e *Explanation) lookAhead(settled plan.Observed, wake time.Time, look Look, promote Promote) error {

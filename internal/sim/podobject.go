@@ -35,13 +35,13 @@ func (c *Controller) decide(o *plan.Observed) plan.Plan {
 			return next
 		}
 		for _, need := range next.Needs {
-			c.world.look(o, need)
+			c.world.Look(o, need)
 		}
 	}
 }
 
-// look adds to an observation what the API server says at this moment.
-func (w *World) look(o *plan.Observed, need plan.Need) {
+// Look adds to an observation what the API server says at this moment.
+func (w *World) Look(o *plan.Observed, need plan.Need) {
 	switch n := need.(type) {
 	case plan.NeedPods:
 		pods := []*corev1.Pod{}
