@@ -22,7 +22,6 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
-	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
@@ -34,23 +33,13 @@ const (
 	routeOwnerIndex = "route-owners"
 )
 
-// routesOf are the objects that the traffic routers of a Rollout read and write.
-func routesOf(ro *v1alpha1.Rollout) []traffic.Ref {
-	var refs []traffic.Ref
-	owner := traffic.Owner{Namespace: ro.Namespace, Name: ro.Name, UID: ro.UID}
-	for _, router := range routers.For(owner, spec.Routers(ro)) {
-		refs = append(refs, router.Refs()...)
-	}
-	return refs
-}
-
 func routeKey(gk schema.GroupKind, namespace, name string) string {
 	return gk.String() + "/" + namespace + "/" + name
 }
 
 func indexRoutes(obj client.Object) []string {
 	var keys []string
-	for _, ref := range routesOf(obj.(*v1alpha1.Rollout)) {
+	for _, ref := range routers.Refs(obj.(*v1alpha1.Rollout)) {
 		keys = append(keys, routeKey(ref.GroupKind(), ref.Namespace, ref.Name))
 	}
 	return keys
@@ -171,7 +160,7 @@ func readRoute(ctx context.Context, reader client.Reader, key traffic.Key) (*uns
 // observeRoutes adds the objects of the Rollout's traffic routers, and those into which they have put something before.
 func (r *Rollouts) observeRoutes(ctx context.Context, seen *plan.Observed, versions map[types.UID]string) error {
 	seen.Routes = traffic.Objects{}
-	for _, ref := range routesOf(seen.Rollout) {
+	for _, ref := range routers.Refs(seen.Rollout) {
 		object, err := r.routes.get(ctx, ref.Key())
 		if err != nil {
 			return err
@@ -196,7 +185,7 @@ func (r *Rollouts) observeRoutes(ctx context.Context, seen *plan.Observed, versi
 // lookAtRoutes reads the objects of the Rollout's traffic routers from the API server.
 func (r *Rollouts) lookAtRoutes(ctx context.Context, seen *plan.Observed) error {
 	live := maps.Clone(seen.Routes) // those that the Rollout does not name any more carry nothing of its
-	for _, ref := range routesOf(seen.Rollout) {
+	for _, ref := range routers.Refs(seen.Rollout) {
 		delete(live, ref.Key())
 		object, err := readRoute(ctx, r.live, ref.Key())
 		if err != nil {

@@ -107,7 +107,7 @@ func (p *pass) onlyVersion(v *version) bool {
 // serviceNames are the Services of a canary that there are.
 func serviceNames(c spec.Canary) []string {
 	var names []string
-	for _, s := range []spec.Service{c.CanaryService, c.StableService} {
+	for _, s := range []spec.Reference{c.CanaryService, c.StableService} {
 		if s.Name != "" {
 			names = append(names, s.Name)
 		}

@@ -19,10 +19,7 @@ func (p *pass) blueGreen(b spec.BlueGreen) {
 	}
 	p.separate(b.AntiAffinity)
 	p.dress(b.NewMetadata, b.StableMetadata)
-	p.checkServices(
-		serviceRef{"spec.strategy.blueGreen.activeService", b.ActiveService},
-		serviceRef{"spec.strategy.blueGreen.previewService", b.PreviewService},
-	)
+	p.checkServices()
 	if p.spec.Paused && !p.is.Abort {
 		p.note(TopicWait, "nothing is scaled or switched", "spec.paused is set")
 		if p.create != nil {
@@ -254,18 +251,7 @@ func (p *pass) retireStacks(b spec.BlueGreen) {
 	if !p.pausedSince(v1alpha1.PauseReasonInconclusiveAnalysis).IsZero() {
 		return // nobody knows yet which version is good
 	}
-	delayed := 0
-	for i := range p.others { // newest first
-		v := &p.others[i]
-		if v.desired() == 0 {
-			continue
-		}
-		delay := b.ScaleDownDelay
-		if delayed++; delayed > b.ScaleDownDelayRevisionLimit {
-			delay = 0
-		}
-		p.retire(v, delay, retirement{
-			size: p.spec.Replicas, reason: "an old version", services: []string{b.ActiveService, b.PreviewService},
-		})
-	}
+	p.retireOthers(b.ScaleDownDelay, b.ScaleDownDelayRevisionLimit, retirement{
+		size: p.spec.Replicas, reason: "an old version", services: []string{b.ActiveService, b.PreviewService},
+	})
 }

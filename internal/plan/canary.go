@@ -27,10 +27,7 @@ func (p *pass) canary(c spec.Canary) {
 // requests.
 func (p *pass) basicCanary(c spec.Canary) {
 	p.is.Canary.Weights, p.is.Canary.StablePingPong = nil, ""
-	p.checkServices(
-		serviceRef{c.CanaryService.Field, c.CanaryService.Name},
-		serviceRef{c.StableService.Field, c.StableService.Name},
-	)
+	p.checkServices()
 	if len(p.problems) == 0 {
 		p.pointBasic(c)
 		p.releaseServices(c.CanaryService.Name, c.StableService.Name)

@@ -33,7 +33,7 @@ func (v *version) delaying(now time.Time) bool { return now.Before(v.deadline())
 
 // retirement is how a version goes.
 type retirement struct {
-	// size is how many pods it keeps until then.
+	// size is how many pods it keeps until then, if it has fewer.
 	size   int32
 	reason string
 	// services are those that must not send to it any more.
@@ -66,6 +66,21 @@ func (p *pass) retire(v *version, delay time.Duration, r retirement) {
 	}
 	if p.unreferenced(v.hash, r.services) {
 		p.scale(v, 0, r.reason)
+	}
+}
+
+// retireOthers retires the versions that are neither the new nor the stable one. Only so many, the newest, keep their pods for the delay.
+func (p *pass) retireOthers(delay time.Duration, limit int, r retirement) {
+	delayed := 0
+	for i := range p.others { // newest first
+		v := &p.others[i]
+		if v.desired() == 0 {
+			continue
+		}
+		if delayed++; delayed > limit {
+			delay = 0
+		}
+		p.retire(v, delay, r)
 	}
 }
 

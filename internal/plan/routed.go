@@ -13,11 +13,9 @@ import (
 // Up to four versions may play a part: the new one, the stable one, the one that the canary Service still selects when an update
 // overtakes another (the carrier), and the last stable one until the stable Service has left it.
 func (p *pass) routedCanary(c spec.Canary) {
-	p.checkServices(
-		serviceRef{c.CanaryService.Field, c.CanaryService.Name},
-		serviceRef{c.StableService.Field, c.StableService.Name},
-	)
+	p.checkServices()
 	r := p.newRouting(c)
+	p.routing = r
 	if why := p.mayNotScale(); why == "" {
 		r.size()
 	} else {
@@ -28,7 +26,6 @@ func (p *pass) routedCanary(c spec.Canary) {
 	}
 	if len(p.problems) > 0 { // until the Services are mended the traffic stays where it is
 		r.next = r.split(r.now)
-		p.routing = r
 		return
 	}
 	r.pointServices()
@@ -39,7 +36,6 @@ func (p *pass) routedCanary(c spec.Canary) {
 	if p.mayNotScale() == "" {
 		r.retire()
 	}
-	p.routing = r
 }
 
 // carrier is the version that the canary Service sends to, nil if it is none that is known.

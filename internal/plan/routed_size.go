@@ -11,7 +11,7 @@ import (
 func (r *routing) size() {
 	stable := r.stableBeside()
 	if stable == nil {
-		to := r.roomFor(r.new, r.withSurge(r.new, r.replicas()), r.free()) // others may still have pods
+		to := roomFor(r.new, r.withSurge(r.new, r.replicas()), r.free()) // others may still have pods
 		r.resize(r.new, to, fmt.Sprintf("the only version takes all %d", r.replicas()))
 		if r.create != nil { // the stable version's own ReplicaSet is gone
 			r.scaleNew(to, "the only version takes all")
@@ -21,7 +21,7 @@ func (r *routing) size() {
 	}
 	free := r.free()
 	to, why := r.stableSize()
-	to = r.roomFor(stable, r.withSurge(stable, to), free)
+	to = roomFor(stable, r.withSurge(stable, to), free)
 	free -= max(0, to-stable.desired())
 	r.resize(stable, to, why)
 
@@ -30,7 +30,7 @@ func (r *routing) size() {
 		r.sizeAborted()
 	default:
 		to, why := r.canarySize(r.weight(r.canary))
-		to = r.roomFor(r.new, r.withSurge(r.new, to), free)
+		to = roomFor(r.new, r.withSurge(r.new, to), free)
 		if r.create != nil {
 			r.scaleNew(to, why)
 			break
@@ -41,7 +41,7 @@ func (r *routing) size() {
 }
 
 // roomFor is as much of a size as can be had where so many pods may be added.
-func (r *routing) roomFor(v *version, to, free int32) int32 {
+func roomFor(v *version, to, free int32) int32 {
 	return min(to, v.desired()+min(free, noLimit-v.desired()))
 }
 
@@ -185,14 +185,14 @@ func (r *routing) resize(v *version, to int32, why string) {
 	if v == nil {
 		return
 	}
-	if to < v.desired() && !r.certain(v, to) {
+	if to < v.desired() && !r.mayShrink(v, to) {
 		return
 	}
 	r.scale(v, to, why)
 }
 
-// certain reports whether a version can do with fewer pods: as far as anybody can see now, what they carry is carried by others.
-func (r *routing) certain(v *version, to int32) bool {
+// mayShrink reports whether a version can do with fewer pods: as far as anybody can see now, what they carry is carried by others.
+func (r *routing) mayShrink(v *version, to int32) bool {
 	switch {
 	case to >= r.replicas(): // as many as all the traffic needs
 		return true
@@ -221,16 +221,5 @@ func (r *routing) retire() {
 	if r.is.Abort && r.AbortScaleDown && r.new != nil && stable.fleet().serving() >= r.replicas() && (!r.DynamicStableScale || r.AbortDelaySet) {
 		r.pass.retire(r.new, r.AbortScaleDownDelay, retirement{size: r.new.desired(), reason: "the update was aborted", services: services})
 	}
-	delayed := 0
-	for i := range r.others { // newest first
-		v := &r.others[i]
-		if v.desired() == 0 {
-			continue
-		}
-		delay := r.ScaleDownDelay
-		if delayed++; delayed > r.ScaleDownDelayRevisionLimit {
-			delay = 0
-		}
-		r.pass.retire(v, delay, retirement{size: v.desired(), reason: "neither the new nor the stable version", services: services})
-	}
+	r.retireOthers(r.ScaleDownDelay, r.ScaleDownDelayRevisionLimit, retirement{reason: "neither the new nor the stable version", services: services})
 }

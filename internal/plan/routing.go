@@ -32,10 +32,9 @@ type routing struct {
 	canary  spec.Canary
 	routers []traffic.Router
 	// stableService and canaryService are the Services by the part that they play now.
-	stableService, canaryService spec.Service
-	// now is the weight of the canary Service as the status has it, and recorded whether it has one of both Services.
-	now      int32
-	recorded bool
+	stableService, canaryService spec.Reference
+	// now is the weight of the canary Service as the status has it.
+	now int32
 	// additional is the weight of destinations that are neither.
 	additional []traffic.Destination
 	// inForce: before this pass every router was seen to carry out what the status has. Only then is it known who carries what.
@@ -57,16 +56,16 @@ func (p *pass) newRouting(c spec.Canary) *routing {
 		r.MinPods = min(r.MinPods, max(1, c.MaxSurge))
 	}
 	r.stableService, r.canaryService = p.servicesByPart(c)
-	r.now, r.recorded = r.recordedWeight()
+	var recorded bool
+	r.now, recorded = r.recordedWeight()
 	r.additional = r.recordedAdditional()
-	_, problems := r.render(r.split(r.now))
-	r.inForce = r.recorded && len(problems) == 0 && !r.writes(r.split(r.now))
+	r.inForce = recorded && r.carriedOut(r.split(r.now))
 	r.additional = p.experimentDestinations(c)
 	return r
 }
 
 // servicesByPart are the Services as they serve now: with pingPong the status remembers whose turn it is.
-func (p *pass) servicesByPart(c spec.Canary) (stable, canary spec.Service) {
+func (p *pass) servicesByPart(c spec.Canary) (stable, canary spec.Reference) {
 	if c.PingPong && p.is.Canary.StablePingPong != v1alpha1.Ping {
 		return c.CanaryService, c.StableService
 	}
@@ -90,12 +89,11 @@ func (r *routing) recordedWeight() (weight int32, recorded bool) {
 // split is the whole split with a weight for the canary.
 func (r *routing) split(weight int32) traffic.Split {
 	s := traffic.Split{
-		Max:        r.canary.MaxWeight,
-		Canary:     traffic.Destination{Service: r.canaryService.Name, Hash: r.selects(r.canaryService.Name), Weight: weight},
-		Stable:     traffic.Destination{Service: r.stableService.Name, Hash: r.selects(r.stableService.Name), Weight: r.canary.MaxWeight - weight},
-		Managed:    r.ManagedRoutes,
-		Routes:     r.routes(),
-		InProgress: weight > 0 || len(r.additional) > 0,
+		Max:     r.canary.MaxWeight,
+		Canary:  traffic.Destination{Service: r.canaryService.Name, Hash: r.selects(r.canaryService.Name), Weight: weight},
+		Stable:  traffic.Destination{Service: r.stableService.Name, Hash: r.selects(r.stableService.Name), Weight: r.canary.MaxWeight - weight},
+		Managed: r.ManagedRoutes,
+		Routes:  r.routes(),
 	}
 	for _, d := range r.additional {
 		if d.Weight <= s.Stable.Weight { // what they get is taken from the stable version, as far as that has it
@@ -103,7 +101,7 @@ func (r *routing) split(weight int32) traffic.Split {
 			s.Additional = append(s.Additional, d)
 		}
 	}
-	s.InProgress = s.InProgress || len(s.Routes) > 0
+	s.InProgress = weight > 0 || len(r.additional) > 0 || len(s.Routes) > 0
 	return s
 }
 
@@ -130,10 +128,10 @@ func (r *routing) render(s traffic.Split) ([]rendered, []spec.Problem) {
 	return out, problems
 }
 
-// writes reports whether a split is not in force.
-func (r *routing) writes(s traffic.Split) bool {
-	all, _ := r.render(s)
-	return slices.ContainsFunc(all, func(one rendered) bool { return len(one.changes("")) > 0 })
+// carriedOut reports whether every router can carry out a split, and has.
+func (r *routing) carriedOut(s traffic.Split) bool {
+	all, problems := r.render(s)
+	return len(problems) == 0 && !slices.ContainsFunc(all, func(one rendered) bool { return len(one.changes("")) > 0 })
 }
 
 // changes are the writes that lead from what is to what should be, in a stable order.

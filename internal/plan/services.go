@@ -11,9 +11,6 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// serviceRef is a Service that the spec names, and where.
-type serviceRef struct{ field, name string }
-
 // service returns a Service as it will be after this pass, nil if there is none of that name.
 func (p *pass) service(name string) *corev1.Service {
 	if e, ok := p.serviceEdits[name]; ok {
@@ -36,13 +33,10 @@ func (p *pass) selects(name string) string {
 
 // checkServices finds what is wrong with the Services that the spec names. They are other people's objects, and may be mended
 // at any time: until then nothing is routed, and what runs goes on.
-func (p *pass) checkServices(refs ...serviceRef) {
-	for _, ref := range refs {
-		if ref.name == "" {
-			continue
-		}
-		if text := p.serviceProblem(ref.name); text != "" {
-			p.problems = append(p.problems, spec.Problem{Field: ref.field, Text: text})
+func (p *pass) checkServices() {
+	for _, ref := range spec.Services(p.Rollout) {
+		if text := p.serviceProblem(ref.Name); text != "" {
+			p.problems = append(p.problems, spec.Problem{Field: ref.Field, Text: text})
 		}
 	}
 }

@@ -2,7 +2,9 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -36,8 +38,8 @@ func (p *problems) canary(ro *v1alpha1.Rollout, replicas int32, historyLimit int
 
 // canaryServices reads the Services that the two versions are reached by. With pingPong the first of the two is ping.
 func (p *problems) canaryServices(out *Canary, c *v1alpha1.CanaryStrategy) {
-	out.CanaryService = Service{canaryField + ".canaryService", c.CanaryService}
-	out.StableService = Service{canaryField + ".stableService", c.StableService}
+	out.CanaryService = Reference{canaryField + ".canaryService", c.CanaryService}
+	out.StableService = Reference{canaryField + ".stableService", c.StableService}
 	if c.CanaryService != "" && c.CanaryService == c.StableService {
 		p.add(out.CanaryService.Field, "%q is the stableService too: name another Service, each is pointed at one version only", c.CanaryService)
 	}
@@ -46,8 +48,8 @@ func (p *problems) canaryServices(out *Canary, c *v1alpha1.CanaryStrategy) {
 		return
 	}
 	out.PingPong = true
-	out.StableService = Service{canaryField + ".pingPong.pingService", pair.PingService}
-	out.CanaryService = Service{canaryField + ".pingPong.pongService", pair.PongService}
+	out.StableService = Reference{canaryField + ".pingPong.pingService", pair.PingService}
+	out.CanaryService = Reference{canaryField + ".pingPong.pongService", pair.PongService}
 	switch {
 	case pair.PingService == "" || pair.PongService == "":
 		p.add(canaryField+".pingPong", "pingService is %q and pongService %q: name two Services", pair.PingService, pair.PongService)
@@ -205,15 +207,7 @@ func (p *problems) stringMatch(field string, m *v1alpha1.StringMatch) {
 
 func (p *problems) setHeaderRoute(field string, s *v1alpha1.SetHeaderRoute, c Canary) Step {
 	p.managedRoute(field, s.Name, c.Traffic)
-	p.feature(field, c, func(r Router) (string, bool) {
-		switch r := r.(type) {
-		case GatewayAPI:
-			return "its routes are TCPRoutes and TLSRoutes", r.managed()
-		case Nginx:
-			return "nginx cannot route by header", false
-		}
-		return "", true
-	})
+	p.takesRoutes(field, c, "route by header")
 	for i, m := range s.Match {
 		if m.HeaderName == "" {
 			p.add(fmt.Sprintf("%s.match[%d].headerName", field, i), "is empty: name a header")
@@ -225,15 +219,7 @@ func (p *problems) setHeaderRoute(field string, s *v1alpha1.SetHeaderRoute, c Ca
 
 func (p *problems) setMirrorRoute(field string, s *v1alpha1.SetMirrorRoute, c Canary) Step {
 	p.managedRoute(field, s.Name, c.Traffic)
-	p.feature(field, c, func(r Router) (string, bool) {
-		switch r := r.(type) {
-		case GatewayAPI:
-			return "its routes are TCPRoutes and TLSRoutes", r.managed()
-		case Nginx:
-			return "nginx cannot mirror requests", false
-		}
-		return "", true
-	})
+	p.takesRoutes(field, c, "mirror requests")
 	for i, m := range s.Match {
 		at := fmt.Sprintf("%s.match[%d]", field, i)
 		if m.Method == nil && m.Path == nil && len(m.Headers) == 0 {
@@ -245,7 +231,8 @@ func (p *problems) setMirrorRoute(field string, s *v1alpha1.SetMirrorRoute, c Ca
 		if m.Path != nil {
 			p.stringMatch(at+".path", m.Path)
 		}
-		for name, value := range m.Headers {
+		for _, name := range slices.Sorted(maps.Keys(m.Headers)) { // or the message would be another each time
+			value := m.Headers[name]
 			p.stringMatch(at+".headers["+name+"]", &value)
 		}
 	}
@@ -254,6 +241,19 @@ func (p *problems) setMirrorRoute(field string, s *v1alpha1.SetMirrorRoute, c Ca
 		p.add(field+".percentage", "%d is not a percentage: write 0 to 100", percent)
 	}
 	return SetMirrorRoute{Name: s.Name, Match: s.Match, Percent: percent}
+}
+
+// takesRoutes refuses a step that adds a managed route where one of the routers takes none.
+func (p *problems) takesRoutes(field string, c Canary, what string) {
+	p.feature(field, c, func(r Router) (string, bool) {
+		switch r := r.(type) {
+		case GatewayAPI:
+			return "its routes are TCPRoutes and TLSRoutes", r.managed()
+		case Nginx:
+			return "nginx cannot " + what, false
+		}
+		return "", true
+	})
 }
 
 // feature refuses a step that one of the routers cannot carry out.

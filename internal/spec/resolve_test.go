@@ -216,7 +216,8 @@ func TestProblems(t *testing.T) {
 				c.Steps = []v1alpha1.CanaryStep{
 					{SetHeaderRoute: &v1alpha1.SetHeaderRoute{Name: "other", Match: []v1alpha1.HeaderRoutingMatch{{HeaderName: "", HeaderValue: &v1alpha1.StringMatch{}}}}},
 					{SetMirrorRoute: &v1alpha1.SetMirrorRoute{Name: "mine", Percentage: number(101), Match: []v1alpha1.RouteMatch{{}, {
-						Path: &v1alpha1.StringMatch{Exact: "/", Prefix: "/"},
+						Path:    &v1alpha1.StringMatch{Exact: "/", Prefix: "/"},
+						Headers: map[string]v1alpha1.StringMatch{"c": {}, "a": {}, "b": {}},
 					}}}},
 				}
 			}),
@@ -226,6 +227,9 @@ func TestProblems(t *testing.T) {
 				"spec.strategy.canary.steps[0].setHeaderRoute.match[0].headerValue: set exactly one of exact, regex and prefix",
 				"spec.strategy.canary.steps[1].setMirrorRoute.match[0]: set at least one of method, path and headers; to mirror all requests, give path with prefix: /",
 				"spec.strategy.canary.steps[1].setMirrorRoute.match[1].path: set exactly one of exact, regex and prefix",
+				"spec.strategy.canary.steps[1].setMirrorRoute.match[1].headers[a]: set exactly one of exact, regex and prefix",
+				"spec.strategy.canary.steps[1].setMirrorRoute.match[1].headers[b]: set exactly one of exact, regex and prefix",
+				"spec.strategy.canary.steps[1].setMirrorRoute.match[1].headers[c]: set exactly one of exact, regex and prefix",
 				"spec.strategy.canary.steps[1].setMirrorRoute.percentage: 101 is not a percentage: write 0 to 100",
 			},
 		},
@@ -299,7 +303,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 	want := Canary{
-		CanaryService: Service{Field: "spec.strategy.canary.canaryService"}, StableService: Service{Field: "spec.strategy.canary.stableService"},
+		CanaryService: Reference{Field: "spec.strategy.canary.canaryService"}, StableService: Reference{Field: "spec.strategy.canary.stableService"},
 		MaxSurge: 1, MaxUnavailable: 0, MaxWeight: 100, Threshold: AllPods,
 	}
 	if diff := cmp.Diff(Strategy(want), r.Strategy); diff != "" {

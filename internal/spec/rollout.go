@@ -41,7 +41,7 @@ type Strategy interface{ isStrategy() }
 type Canary struct {
 	// CanaryService and StableService are pointed at one version each; their names are empty where there are none. With PingPong
 	// they take turns: as they stand here, ping is the stable one.
-	CanaryService, StableService Service
+	CanaryService, StableService Reference
 	PingPong                     bool
 	// Traffic is how traffic is split, nil where the share of the pods is the share of the traffic.
 	Traffic *Traffic
@@ -60,9 +60,6 @@ type Canary struct {
 }
 
 func (Canary) isStrategy() {}
-
-// Service is a Service that the spec names, and where.
-type Service struct{ Field, Name string }
 
 // Step is one step of a canary: [SetWeight], [SetCanaryScale], [SetHeaderRoute], [SetMirrorRoute], [Pause] or [RunAnalysis].
 type Step interface {

@@ -63,18 +63,15 @@ func (c Client) Observe(ctx context.Context, name string, now time.Time) (plan.O
 // routesOf reads the objects of the Rollout's traffic routers, as far as they exist.
 func (c Client) routesOf(ctx context.Context, ro *v1alpha1.Rollout) (traffic.Objects, error) {
 	found := traffic.Objects{}
-	owner := traffic.Owner{Namespace: ro.Namespace, Name: ro.Name, UID: ro.UID}
-	for _, router := range routers.For(owner, spec.Routers(ro)) {
-		for _, ref := range router.Refs() {
-			resource, _ := meta.UnsafeGuessKindToResource(ref.GroupVersionKind) // the kinds are known, and have regular plurals
-			object, err := c.Resource(resource).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-			switch {
-			case apierrors.IsNotFound(err):
-			case err != nil:
-				return nil, err
-			default:
-				found[ref.Key()] = object
-			}
+	for _, ref := range routers.Refs(ro) {
+		resource, _ := meta.UnsafeGuessKindToResource(ref.GroupVersionKind) // the kinds are known, and have regular plurals
+		object, err := c.Resource(resource).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return nil, err
+		default:
+			found[ref.Key()] = object
 		}
 	}
 	return found, nil

@@ -2,11 +2,21 @@
 package routers
 
 import (
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
 	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
 )
+
+// Refs are the objects that the traffic routers of a Rollout read and write.
+func Refs(ro *v1alpha1.Rollout) []traffic.Ref {
+	var refs []traffic.Ref
+	for _, router := range For(traffic.Owner{Namespace: ro.Namespace, Name: ro.Name, UID: ro.UID}, spec.Routers(ro)) {
+		refs = append(refs, router.Refs()...)
+	}
+	return refs
+}
 
 // For returns the routers that a Rollout's spec sets up, in the order of the spec.
 func For(owner traffic.Owner, routers []spec.Router) []traffic.Router {
