@@ -213,36 +213,6 @@ func (p *pass) noUseForExperiment(ex *v1alpha1.Experiment) string {
 	return ""
 }
 
-// forgetExperiments deletes Experiments that have ended, have no pods and play no part any more: those of versions that are gone, and of
-// the others the oldest beyond the limits.
-func (p *pass) forgetExperiments() {
-	var good, bad []*v1alpha1.Experiment
-	for _, ex := range p.Experiments {
-		hash := ex.Labels[v1alpha1.PodTemplateHashLabel]
-		switch {
-		case !analysis.Ended(ex.Status.Phase) || ex.DeletionTimestamp != nil || ex.Name == p.is.Canary.CurrentExperiment || hasPods(ex):
-		case hash != p.is.CurrentPodHash && p.find(hash) == nil:
-			p.forgetExperiment(ex, "its version is gone")
-		case ex.Status.Phase == v1alpha1.AnalysisPhaseSuccessful:
-			good = append(good, ex)
-		default:
-			bad = append(bad, ex)
-		}
-	}
-	limits := p.spec.RunHistory
-	for _, ex := range beyond(good, limits.Successful) {
-		p.forgetExperiment(ex, fmt.Sprintf("%d old successful experiments are kept", limits.Successful))
-	}
-	for _, ex := range beyond(bad, limits.Unsuccessful) {
-		p.forgetExperiment(ex, fmt.Sprintf("%d old unsuccessful experiments are kept", limits.Unsuccessful))
-	}
-}
-
-func (p *pass) forgetExperiment(ex *v1alpha1.Experiment, reason string) {
-	p.plan.Shrink = append(p.plan.Shrink, DeleteExperiment{Experiment: ex, Reason: reason})
-	p.note(TopicJudge, "delete experiment "+ex.Name, reason)
-}
-
 func hasPods(ex *v1alpha1.Experiment) bool {
 	for _, t := range ex.Status.TemplateStatuses {
 		if t.Replicas > 0 {

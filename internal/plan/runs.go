@@ -2,10 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
@@ -140,44 +136,6 @@ func (p *pass) remembered(run *v1alpha1.AnalysisRun) bool {
 		}
 	}
 	return false
-}
-
-// forgetRuns deletes AnalysisRuns that have ended and play no part any more: those of versions that are gone, and of the others
-// the oldest beyond the limits.
-func (p *pass) forgetRuns() {
-	var good, bad []*v1alpha1.AnalysisRun
-	for _, run := range p.AnalysisRuns {
-		hash := run.Labels[v1alpha1.PodTemplateHashLabel]
-		switch {
-		case !analysis.Ended(run.Status.Phase) || run.DeletionTimestamp != nil || p.remembered(run):
-		case hash != p.is.CurrentPodHash && p.find(hash) == nil:
-			p.forgetRun(run, "its version is gone")
-		case run.Status.Phase == v1alpha1.AnalysisPhaseSuccessful:
-			good = append(good, run)
-		default:
-			bad = append(bad, run)
-		}
-	}
-	limits := p.spec.RunHistory
-	for _, run := range beyond(good, limits.Successful) {
-		p.forgetRun(run, fmt.Sprintf("%d old successful analyses are kept", limits.Successful))
-	}
-	for _, run := range beyond(bad, limits.Unsuccessful) {
-		p.forgetRun(run, fmt.Sprintf("%d old unsuccessful analyses are kept", limits.Unsuccessful))
-	}
-}
-
-// beyond are the objects that are too many, when so many of the newest are kept.
-func beyond[T metav1.Object](objects []T, limit int) []T {
-	slices.SortFunc(objects, func(a, b T) int {
-		return cmp.Or(b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), cmp.Compare(b.GetName(), a.GetName()))
-	})
-	return objects[min(limit, len(objects)):]
-}
-
-func (p *pass) forgetRun(run *v1alpha1.AnalysisRun, reason string) {
-	p.plan.Shrink = append(p.plan.Shrink, DeleteAnalysisRun{Run: run, Reason: reason})
-	p.note(TopicJudge, "delete analysis "+run.Name, reason)
 }
 
 // verdictsMoved reports whether an analysis began, or came to another phase.

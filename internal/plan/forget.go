@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
+)
+
+// forgetRuns deletes AnalysisRuns that have ended and play no part any more.
+func (p *pass) forgetRuns() {
+	var over []*v1alpha1.AnalysisRun
+	for _, run := range p.AnalysisRuns {
+		if analysis.Ended(run.Status.Phase) && run.DeletionTimestamp == nil && !p.remembered(run) {
+			over = append(over, run)
+		}
+	}
+	phase := func(run *v1alpha1.AnalysisRun) v1alpha1.AnalysisPhase { return run.Status.Phase }
+	forget(p, "analyses", over, phase, func(run *v1alpha1.AnalysisRun, reason string) {
+		p.plan.Shrink = append(p.plan.Shrink, DeleteAnalysisRun{Run: run, Reason: reason})
+		p.note(TopicJudge, "delete analysis "+run.Name, reason)
+	})
+}
+
+// forgetExperiments deletes Experiments that have ended, have no pods and play no part any more.
+func (p *pass) forgetExperiments() {
+	var over []*v1alpha1.Experiment
+	for _, ex := range p.Experiments {
+		if analysis.Ended(ex.Status.Phase) && ex.DeletionTimestamp == nil && ex.Name != p.is.Canary.CurrentExperiment && !hasPods(ex) {
+			over = append(over, ex)
+		}
+	}
+	phase := func(ex *v1alpha1.Experiment) v1alpha1.AnalysisPhase { return ex.Status.Phase }
+	forget(p, "experiments", over, phase, func(ex *v1alpha1.Experiment, reason string) {
+		p.plan.Shrink = append(p.plan.Shrink, DeleteExperiment{Experiment: ex, Reason: reason})
+		p.note(TopicJudge, "delete experiment "+ex.Name, reason)
+	})
+}
+
+// forget deletes, of objects that are over, those of versions that are gone, and of the others the oldest beyond the limits.
+func forget[T metav1.Object](p *pass, kind string, over []T, phase func(T) v1alpha1.AnalysisPhase, remove func(T, string)) {
+	var good, bad []T
+	for _, o := range over {
+		hash := o.GetLabels()[v1alpha1.PodTemplateHashLabel]
+		switch {
+		case hash != p.is.CurrentPodHash && p.find(hash) == nil:
+			remove(o, "its version is gone")
+		case phase(o) == v1alpha1.AnalysisPhaseSuccessful:
+			good = append(good, o)
+		default:
+			bad = append(bad, o)
+		}
+	}
+	limits := p.spec.RunHistory
+	for _, o := range beyond(good, limits.Successful) {
+		remove(o, fmt.Sprintf("%d old successful %s are kept", limits.Successful, kind))
+	}
+	for _, o := range beyond(bad, limits.Unsuccessful) {
+		remove(o, fmt.Sprintf("%d old unsuccessful %s are kept", limits.Unsuccessful, kind))
+	}
+}
+
+// beyond are the objects that are too many, when so many of the newest are kept.
+func beyond[T metav1.Object](objects []T, limit int) []T {
+	slices.SortFunc(objects, func(a, b T) int {
+		return cmp.Or(b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), cmp.Compare(b.GetName(), a.GetName()))
+	})
+	return objects[min(limit, len(objects)):]
+}
