@@ -11,6 +11,8 @@
 //	revision.go    has the template or the list of steps changed? did a person abort, retry, resume?
 //	canary.go      how many pods each version should have now, and the changes that lead there; the numbers are in arithmetic.go
 //	steps.go       is the current step complete? then which one is next
+//	routed.go      a canary whose traffic is split by routers: weight.go says how fast its weight moves, routed_size.go how many pods
+//	               each version has meanwhile, routing.go what the routers are to carry out
 //	bluegreen.go   the same for the other strategy: two stacks, and a Service that switches between them
 //	services.go    which Services are whose, and what they select
 //	retire.go      how long a version that lost its part keeps its pods
@@ -19,7 +21,9 @@
 //	metadata.go    labels and annotations for the part that a version plays; affinity.go keeps versions apart
 //	analysis.go    analyses begun, awaited and judged; promotion.go and canary_analysis.go say where
 //	runs.go        what becomes of their AnalysisRuns
-//	history.go     which old ReplicaSets to forget
+//	experiment.go  the Experiments of steps, and in experiment_traffic.go their share of the traffic
+//	forget.go      which old analyses and experiments to forget, and in history.go which ReplicaSets
+//	trouble.go     what keeps pods from being ready
 //	conditions.go  what the status says: conditions, phase, message
 //	record.go      counts, the next status, and the events that its changes are worth
 //
