@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/buildinfo"
 	"github.com/sluice-delivery/sluice/internal/controller"
 	"github.com/sluice-delivery/sluice/internal/metric/prometheus"
+	"github.com/sluice-delivery/sluice/internal/telemetry/trace"
 )
 
 // usageError is a mistake in how the program was called.
@@ -81,6 +82,7 @@ func addFlags(f *pflag.FlagSet, s *settings, o *controller.Options) {
 	f.IntVar(&o.AnalysisThreads, "analysis-threads", 30, "how many AnalysisRuns to work on at once; measurements take none of them")
 	f.Int64Var(&s.resyncSeconds, "rollout-resync", 900, "`SECONDS` after which every Rollout is looked at again although nothing has happened")
 	f.StringVar(&o.PprofAddress, "enable-pprof-address", "", "serve Go's profiles of this process at this `HOST:PORT`, such as 127.0.0.1:6060; empty for nowhere")
+	f.StringVar(&o.TracesEndpoint, "otlp-endpoint", "", "`URL` of an OpenTelemetry collector that is to get a trace of each update by gRPC, such as http://127.0.0.1:4317; without it $OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere")
 	f.BoolVar(&o.PerObjectMetrics, "per-object-metrics", false, "have histograms, and counts of requests, tell single objects apart, at the price of many series")
 	f.IntVar(&o.MetricsPort, "metrics-port", 8090, "port for Prometheus metrics; 0 for none")
 	f.IntVar(&o.HealthzPort, "healthz-port", 8080, "port for the health probe; 0 for none")
@@ -113,6 +115,9 @@ func start(cmd *cobra.Command, s settings, o controller.Options) error {
 	log, err := newLogger(s)
 	if err != nil {
 		return err
+	}
+	if o.TracesEndpoint, err = trace.Endpoint(o.TracesEndpoint, os.Getenv); err != nil {
+		return &usageError{err}
 	}
 	config, namespace, err := connect(s)
 	if err != nil {

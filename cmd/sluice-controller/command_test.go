@@ -22,6 +22,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		"a level that is not there":  {[]string{"--loglevel=loud"}, []string{`--loglevel "loud"`, "debug, info, warn and error"}},
 		"a format":                   {[]string{"--logformat=xml"}, []string{`--logformat "xml"`, "text nor json"}},
 		"the library's verbosity":    {[]string{"--kloglevel=11"}, []string{"--kloglevel 11"}},
+		"a collector":                {[]string{"--otlp-endpoint=collector:4317"}, []string{`--otlp-endpoint "collector:4317"`, "http://HOST:PORT"}},
 		"no cluster":                 {[]string{"--kubeconfig=/nowhere"}, []string{"find the cluster", "/nowhere"}},
 		"upstream's --alb-ingress":   {[]string{"--alb-ingress-classes=alb"}, []string{"--alb-ingress-classes", "no such traffic router"}},
 		"upstream's without a value": {[]string{"--self-service-notification-enabled"}, []string{"sends no notifications"}},

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
+	"github.com/sluice-delivery/sluice/internal/telemetry/trace"
 )
 
 // lookAgain is when a pass that could not be finished is repeated, should no event come first.
@@ -27,6 +28,8 @@ type Rollouts struct {
 	events record.EventRecorder
 	late   *late
 	meters *telemetry.Meters
+	// traces tell of updates; nil where nobody asked for it.
+	traces *trace.Updates
 	// workloads reads what a workloadRef refers to.
 	workloads *workloads
 	// routes reads what traffic routers read and write.
@@ -47,6 +50,7 @@ func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 		r.sent.forget(req.NamespacedName)
 		r.late.settle(req.NamespacedName)
 		r.meters.Forget(telemetry.Rollouts, req.NamespacedName)
+		r.traces.Forget(req.NamespacedName)
 		return reconcile.Result{}, r.release(ctx, req.NamespacedName)
 	case errors.Is(err, errBehind):
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
@@ -87,7 +91,10 @@ func (r *Rollouts) carryOut(ctx context.Context, log *slog.Logger, seen plan.Obs
 	if next.Writes() {
 		telemetry.Wrote(ctx)
 	}
-	if err := r.apply(ctx, seen, next); err != nil {
+	ctx, tell := r.traces.Begin(ctx, seen.Rollout, next)
+	err = r.apply(ctx, seen, next)
+	tell(err)
+	if err != nil {
 		return next, err
 	}
 	if next.Record != nil {

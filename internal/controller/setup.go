@@ -65,6 +65,8 @@ type Options struct {
 	PerObjectMetrics bool
 	// PprofAddress is where profiles of the process are served; empty for nowhere.
 	PprofAddress string
+	// TracesEndpoint is the OpenTelemetry collector that is told of updates; empty for none.
+	TracesEndpoint string
 }
 
 // Run looks after Rollouts until ctx ends.
@@ -76,6 +78,12 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	meters := telemetry.New(metrics.Registry, o.PerObjectMetrics)
 	config = rest.CopyConfig(config)
 	config.Wrap(meters.CountRequests)
+	traces, err := startTraces(ctx, o, log)
+	if err != nil {
+		return err
+	}
+	defer endTraces(traces, log)
+	config.Wrap(traces.NoteWrites)
 	clusterTemplates, err := mayReadClusterTemplates(ctx, config, o)
 	if err != nil {
 		return err
@@ -93,6 +101,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 		return err
 	}
 	rollouts := NewRollouts(clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log, meters)
+	rollouts.traces = traces
 	rollouts.workloads, err = newWorkloads(mgr, o, rollouts)
 	if err != nil {
 		return err

@@ -131,7 +131,7 @@ func collectRollouts(out chan<- prometheus.Metric, rollouts []v1alpha1.Rollout) 
 		gauge(out, rolloutDesired, float64(desired), ro.Namespace, ro.Name)
 		gauge(out, rolloutUpdated, float64(s.UpdatedReplicas), ro.Namespace, ro.Name)
 		eachPhase(out, rolloutPhase, rolloutPhases, phase, ro.Namespace, ro.Name, strategy)
-		if reason := waitsFor(ro); reason != "" {
+		if reason := WaitsFor(ro); reason != "" {
 			waiting[reason]++
 		}
 	}
@@ -206,8 +206,8 @@ func condition(ro *v1alpha1.Rollout, kind v1alpha1.RolloutConditionType) v1alpha
 	return v1alpha1.RolloutCondition{}
 }
 
-// waitsFor is one of a few reasons why a Rollout is not done, empty if it is.
-func waitsFor(ro *v1alpha1.Rollout) string {
+// WaitsFor is one of a few reasons why a Rollout is not done, empty if it is.
+func WaitsFor(ro *v1alpha1.Rollout) string {
 	switch phase := phaseOf(ro); {
 	case phase == completed, phase == aborted:
 		return ""

@@ -25,40 +25,40 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		code = strconv.Itoa(response.StatusCode)
 	}
-	target := targetOf(r)
-	namespace, name := c.meters.labels(types.NamespacedName{Namespace: target.namespace, Name: target.name})
-	c.meters.requests.WithLabelValues(target.resource, namespace, name, target.verb, code).Inc()
+	target := TargetOf(r)
+	namespace, name := c.meters.labels(types.NamespacedName{Namespace: target.Namespace, Name: target.Name})
+	c.meters.requests.WithLabelValues(target.Resource, namespace, name, target.Verb, code).Inc()
 	return response, err
 }
 
-// target is what a request is about.
-type target struct{ resource, namespace, name, verb string }
+// Target is what a request is about.
+type Target struct{ Resource, Namespace, Name, Verb string }
 
-// targetOf reads the paths of Kubernetes' API: /api/v1 or /apis/GROUP/VERSION, [namespaces/NAMESPACE,] RESOURCE[, NAME[, SUBRESOURCE]].
-func targetOf(r *http.Request) target {
+// TargetOf reads the paths of Kubernetes' API: /api/v1 or /apis/GROUP/VERSION, [namespaces/NAMESPACE,] RESOURCE[, NAME[, SUBRESOURCE]].
+func TargetOf(r *http.Request) Target {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	var t target
+	var t Target
 	switch {
 	case parts[0] == "api" && len(parts) > 2:
 		parts = parts[2:]
 	case parts[0] == "apis" && len(parts) > 3:
 		parts = parts[3:]
 	default:
-		return target{resource: "other", verb: verbs[r.Method]} // versions, discovery
+		return Target{Resource: "other", Verb: verbs[r.Method]} // versions, discovery
 	}
 	if parts[0] == "namespaces" && len(parts) > 2 {
-		t.namespace, parts = parts[1], parts[2:]
+		t.Namespace, parts = parts[1], parts[2:]
 	}
-	t.resource = parts[0]
+	t.Resource = parts[0]
 	if len(parts) > 1 {
-		t.name = parts[1]
+		t.Name = parts[1]
 	}
-	t.verb = verbs[r.Method]
+	t.Verb = verbs[r.Method]
 	switch {
 	case r.Method == http.MethodGet && r.URL.Query().Get("watch") == "true":
-		t.verb = "Watch"
-	case r.Method == http.MethodGet && t.name == "":
-		t.verb = "List"
+		t.Verb = "Watch"
+	case r.Method == http.MethodGet && t.Name == "":
+		t.Verb = "List"
 	}
 	return t
 }

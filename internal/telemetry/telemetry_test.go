@@ -21,24 +21,24 @@ import (
 )
 
 func TestWhatARequestIsAbout(t *testing.T) {
-	for url, want := range map[string]target{
-		"GET /apis/argoproj.io/v1alpha1/rollouts?watch=true":                 {resource: "rollouts", verb: "Watch"},
-		"GET /apis/argoproj.io/v1alpha1/namespaces/ns/rollouts":              {resource: "rollouts", namespace: "ns", verb: "List"},
-		"PATCH /apis/argoproj.io/v1alpha1/namespaces/ns/rollouts/web/status": {resource: "rollouts", namespace: "ns", name: "web", verb: "Patch"},
-		"POST /api/v1/namespaces/ns/events":                                  {resource: "events", namespace: "ns", verb: "Create"},
-		"GET /api/v1/namespaces/ns/services/web":                             {resource: "services", namespace: "ns", name: "web", verb: "Get"},
-		"GET /api/v1/namespaces/ns":                                          {resource: "namespaces", name: "ns", verb: "Get"},
-		"PUT /apis/coordination.k8s.io/v1/namespaces/own/leases/lock":        {resource: "leases", namespace: "own", name: "lock", verb: "Update"},
-		"DELETE /apis/apps/v1/namespaces/ns/replicasets/web-1":               {resource: "replicasets", namespace: "ns", name: "web-1", verb: "Delete"},
-		"GET /version":      {resource: "other", verb: "Get"},
-		"GET /apis/apps/v1": {resource: "other", verb: "Get"},
+	for url, want := range map[string]Target{
+		"GET /apis/argoproj.io/v1alpha1/rollouts?watch=true":                 {Resource: "rollouts", Verb: "Watch"},
+		"GET /apis/argoproj.io/v1alpha1/namespaces/ns/rollouts":              {Resource: "rollouts", Namespace: "ns", Verb: "List"},
+		"PATCH /apis/argoproj.io/v1alpha1/namespaces/ns/rollouts/web/status": {Resource: "rollouts", Namespace: "ns", Name: "web", Verb: "Patch"},
+		"POST /api/v1/namespaces/ns/events":                                  {Resource: "events", Namespace: "ns", Verb: "Create"},
+		"GET /api/v1/namespaces/ns/services/web":                             {Resource: "services", Namespace: "ns", Name: "web", Verb: "Get"},
+		"GET /api/v1/namespaces/ns":                                          {Resource: "namespaces", Name: "ns", Verb: "Get"},
+		"PUT /apis/coordination.k8s.io/v1/namespaces/own/leases/lock":        {Resource: "leases", Namespace: "own", Name: "lock", Verb: "Update"},
+		"DELETE /apis/apps/v1/namespaces/ns/replicasets/web-1":               {Resource: "replicasets", Namespace: "ns", Name: "web-1", Verb: "Delete"},
+		"GET /version":      {Resource: "other", Verb: "Get"},
+		"GET /apis/apps/v1": {Resource: "other", Verb: "Get"},
 	} {
 		method, path, _ := strings.Cut(url, " ")
 		r, err := http.NewRequest(method, "https://127.0.0.1"+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, targetOf(r), cmp.AllowUnexported(target{})); diff != "" {
+		if diff := cmp.Diff(want, TargetOf(r)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", url, diff)
 		}
 	}
@@ -155,7 +155,7 @@ func TestPhasesAndWhatIsWaitedFor(t *testing.T) {
 		"mistaken": {v1alpha1.RolloutStatus{Phase: "Degraded", Conditions: []v1alpha1.RolloutCondition{{Type: "InvalidSpec", Status: "True"}}}, "InvalidSpec", "valid spec"},
 	} {
 		ro := &v1alpha1.Rollout{Status: c.status}
-		if phase, why := phaseOf(ro), waitsFor(ro); phase != c.phase || why != c.why {
+		if phase, why := phaseOf(ro), WaitsFor(ro); phase != c.phase || why != c.why {
 			t.Errorf("%s: phase %q and waits for %q, want %q and %q", name, phase, why, c.phase, c.why)
 		}
 	}
