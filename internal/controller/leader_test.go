@@ -19,7 +19,8 @@ func TestC33TheStandbyTakesOver(t *testing.T) {
 			ns := playtest.New(t)
 			flags := []string{
 				"--leader-elect=true", "--instance-id", ns.Name, // each instance has a lease of its own
-				"--leader-election-lease-duration=3s", "--leader-election-renew-deadline=2s", "--leader-election-retry-period=500ms",
+				// Long enough that a leader on a busy machine keeps its lease: one that loses it exits, as it should.
+				"--leader-election-lease-duration=15s", "--leader-election-renew-deadline=12s", "--leader-election-retry-period=500ms",
 			}
 			ns.StartController(flags...)
 			manifest := strings.Replace(canary(1, `{}`), "{name: web}", "{name: web, labels: {"+v1alpha1.InstanceIDLabel+": "+ns.Name+"}}", 1)
