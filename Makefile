@@ -50,7 +50,7 @@ bench: build ## Measure what rollouts cost and write it into docs/performance.md
 .PHONY: test
 test: export SLUICE_BIN = $(CURDIR)/bin
 test: build ## Run every test, those against the playground included
-	go test $(engines)
+	go test -timeout 30m $(engines)
 	$(race) -timeout 30m $$(go list ./... | grep -vxF "$$(go list $(engines))")
 	cd playground && go test ./...
 
