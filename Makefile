@@ -64,6 +64,11 @@ SEEDS ?= 10000
 explore: ## Run SEEDS=n random histories of rollouts against the engine
 	go test ./internal/sim/explore -run TestExplore -v -seeds $(SEEDS) -timeout 0
 
+.PHONY: fuzz
+FUZZTIME ?= 30s
+fuzz: ## Run every fuzz target for FUZZTIME=30s
+	hack/fuzz.sh $(FUZZTIME)
+
 .PHONY: generate
 generate: generate-api generate-docs ## Regenerate everything that is generated
 

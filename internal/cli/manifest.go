@@ -117,21 +117,33 @@ func (s source) objects() ([]*unstructured.Unstructured, error) {
 		if len(u.Object) == 0 { // only comments
 			continue
 		}
-		if u.GetKind() == "" || u.GetAPIVersion() == "" {
-			return nil, fmt.Errorf("%s: an object has no apiVersion or no kind", s.name)
-		}
-		if !u.IsList() {
-			objects = append(objects, u)
-			continue
-		}
-		list, err := u.ToList()
+		items, err := itemsOf(u)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
-		for i := range list.Items {
-			objects = append(objects, &list.Items[i])
+		for _, item := range items {
+			if item.GetKind() == "" || item.GetAPIVersion() == "" {
+				return nil, fmt.Errorf("%s: an object has no apiVersion or no kind", s.name)
+			}
 		}
+		objects = append(objects, items...)
 	}
+}
+
+// itemsOf are the objects of a list, or the object itself.
+func itemsOf(u *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	if !u.IsList() {
+		return []*unstructured.Unstructured{u}, nil
+	}
+	list, err := u.ToList()
+	if err != nil {
+		return nil, err
+	}
+	var items []*unstructured.Unstructured
+	for i := range list.Items {
+		items = append(items, &list.Items[i])
+	}
+	return items, nil
 }
 
 // titled is what results call an object: rollout.argoproj.io/web.
