@@ -24,9 +24,7 @@ import (
 type analyses struct {
 	templates analysis.Templates
 	runs      []*v1alpha1.AnalysisRun // in the order of their creation; replaced as a whole, never changed
-	// past are the versions of runs, the newest last, and unseen how many there are since the controller's own last write.
-	past   [][]*v1alpha1.AnalysisRun
-	unseen int
+	past past[[]*v1alpha1.AnalysisRun]
 	// taken are names of AnalysisRuns that belong to somebody else, refused is why the API server takes no new ones.
 	taken   map[string]bool
 	refused string
@@ -169,24 +167,15 @@ func (w *World) putRun(run *v1alpha1.AnalysisRun) {
 }
 
 func (w *World) putRuns(runs []*v1alpha1.AnalysisRun) {
-	a := &w.analyses
-	a.runs = runs
-	a.past = append(a.past, runs)
-	a.unseen++
-	if n := len(a.past); n > 2*remembered {
-		a.past = slices.Clone(a.past[n-remembered:])
-	}
+	w.analyses.runs = runs
+	w.analyses.past.add(runs)
 	w.notify()
 }
 
 // observeAnalyses adds what a watch has shown of AnalysisRuns, so many versions back.
 func (w *World) observeAnalyses(o *plan.Observed, back int) {
-	a := &w.analyses
-	o.Templates = a.templates
-	if n := len(a.past); n > 0 {
-		a.unseen = clamp(back, a.unseen, n)
-		o.AnalysisRuns = ofRollout(w, a.past[n-1-a.unseen])
-	}
+	o.Templates = w.analyses.templates
+	o.AnalysisRuns = ofRollout(w, w.analyses.past.see(back))
 }
 
 func (w *World) sawAllRuns(o plan.Observed) bool {
@@ -225,7 +214,7 @@ func (a *application) createRun(run *v1alpha1.AnalysisRun) {
 		run.UID = types.UID(name("uid", a.uid))
 		run.CreationTimestamp = metav1.NewTime(a.now.Truncate(time.Second))
 		a.putRun(run)
-		a.own(&a.analyses.unseen)
+		a.own(&a.analyses.past.unseen)
 		a.expect(run)
 		a.wrote()
 	}
@@ -257,7 +246,7 @@ func (a *application) terminateRun(from, to *v1alpha1.AnalysisRun) {
 	next := to.DeepCopy()
 	next.Status = from.Status
 	a.putRun(next)
-	a.own(&a.analyses.unseen)
+	a.own(&a.analyses.past.unseen)
 	over := next.DeepCopy()
 	over.Status.Phase, over.Status.Message = v1alpha1.AnalysisPhaseSuccessful, "Run Terminated"
 	a.putRun(over)
@@ -269,7 +258,7 @@ func (a *application) deleteRun(run *v1alpha1.AnalysisRun) {
 		return
 	}
 	a.putRuns(slices.DeleteFunc(slices.Clone(a.analyses.runs), func(have *v1alpha1.AnalysisRun) bool { return have.Name == run.Name }))
-	a.own(&a.analyses.unseen)
+	a.own(&a.analyses.past.unseen)
 	a.wrote()
 }
 

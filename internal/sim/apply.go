@@ -27,26 +27,18 @@ func (w *World) Observe(v View) plan.Observed {
 // observe also returns of how many losses and evictions the view does not tell yet.
 func (w *World) observe(v View) (o plan.Observed, unseen reports) {
 	o.Now = w.now
-	if n := len(w.past.rollouts); n > 0 && w.rollout != nil {
-		back := clamp(v.Rollout, w.past.unseenRollouts, n)
-		o.Rollout, w.past.unseenRollouts = w.past.rollouts[n-1-back], back
+	if w.rollout != nil {
+		o.Rollout = w.past.rollouts.see(v.Rollout)
 	}
-	if n := len(w.past.sets); n > 0 {
-		back := clamp(v.ReplicaSets, w.past.unseenSets, n)
-		seen := w.past.sets[n-1-back]
-		w.past.unseenSets = back
-		o.ReplicaSets, unseen = ofRollout(w, seen.sets), reports{w.Losses - seen.reported.losses, w.Evictions - seen.reported.evictions}
-	}
-	o.Services = w.observeServices(v.Services)
-	o.Routes = w.observeRoutes(v.Routes)
+	sets := w.past.sets.see(v.ReplicaSets)
+	o.ReplicaSets, unseen = ofRollout(w, sets.sets), reports{w.Losses - sets.reported.losses, w.Evictions - sets.reported.evictions}
+	o.Services = w.past.services.see(v.Services)
+	o.Routes = w.routes.past.see(v.Routes)
 	w.observeWorkload(&o)
 	w.observeAnalyses(&o, v.AnalysisRuns)
-	o.Experiments = w.seeExperiments(v.Experiments)
+	o.Experiments = w.experiments.past.see(v.Experiments)
 	return o, unseen
 }
-
-// clamp limits how many versions back a view may be, with so many unseen and n in all.
-func clamp(back, unseen, n int) int { return min(back, unseen, n-1, remembered-1) }
 
 // Outcome is what came of a plan.
 type Outcome struct {
@@ -174,7 +166,7 @@ func (a *application) create(rs *appsv1.ReplicaSet) {
 		a.Conflict = true
 	default:
 		a.createSet(rs)
-		a.own(&a.past.unseenSets)
+		a.own(&a.past.sets.unseen)
 		a.wrote()
 	}
 }
@@ -200,7 +192,7 @@ func (a *application) update(from, to *appsv1.ReplicaSet) {
 	next := *have.ReplicaSet
 	next.Labels, next.Annotations, next.Spec = to.Labels, to.Annotations, to.Spec
 	a.putSet(have, &next)
-	a.own(&a.past.unseenSets)
+	a.own(&a.past.sets.unseen)
 	a.wrote()
 }
 
@@ -218,7 +210,7 @@ func (a *application) delete(rs *appsv1.ReplicaSet) {
 		return
 	}
 	a.deleteSet(rs.Name)
-	a.own(&a.past.unseenSets)
+	a.own(&a.past.sets.unseen)
 	a.wrote()
 }
 
@@ -231,14 +223,14 @@ func (a *application) record(r *plan.Record) {
 		next := *a.rollout
 		next.Annotations, next.Spec.Replicas = r.To.Annotations, r.To.Spec.Replicas
 		base = a.put(&next)
-		a.own(&a.past.unseenRollouts)
+		a.own(&a.past.rollouts.unseen)
 		a.wrote()
 	}
 	if status && a.mayWrite(base) {
 		next := *a.rollout
 		next.Status = r.To.Status
 		a.putStatus(&next)
-		a.own(&a.past.unseenRollouts)
+		a.own(&a.past.rollouts.unseen)
 		a.wrote()
 	}
 	if !object && !status {

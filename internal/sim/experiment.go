@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,9 +20,7 @@ import (
 // experiments are the Experiments of a world, and the loop around the engine that decides about them.
 type experiments struct {
 	all []*v1alpha1.Experiment // in the order of their creation; replaced as a whole, never changed
-	// past are the versions of all, the newest last, and unseen how many there are since the controllers' own last write.
-	past   [][]*v1alpha1.Experiment
-	unseen int
+	past past[[]*v1alpha1.Experiment]
 	// taken is the name of an Experiment that belongs to somebody else, refused is why the API server takes no new ones.
 	taken, refused string
 
@@ -201,62 +198,31 @@ func (w *World) putExperiment(ex *v1alpha1.Experiment) {
 }
 
 func (w *World) putExperiments(all []*v1alpha1.Experiment) {
-	e := &w.experiments
-	e.all = all
-	e.past = append(e.past, all)
-	e.unseen++
-	if n := len(e.past); n > 2*remembered {
-		e.past = slices.Clone(e.past[n-remembered:])
-	}
+	w.experiments.all = all
+	w.experiments.past.add(all)
 	w.notify()
-}
-
-// seeExperiments are the Experiments as a watch has shown them, so many versions back.
-func (w *World) seeExperiments(back int) []*v1alpha1.Experiment {
-	e := &w.experiments
-	n := len(e.past)
-	if n == 0 {
-		return nil
-	}
-	e.unseen = clamp(back, e.unseen, n)
-	return e.past[n-1-e.unseen]
 }
 
 // observeExperiment is what the controller sees of an Experiment, if it sees it.
 func (w *World) observeExperiment(name string, v View) (experiment.Observed, bool) {
-	ex := experimentNamed(w.seeExperiments(v.Experiments), name)
+	ex := experimentNamed(w.experiments.past.see(v.Experiments), name)
 	if ex == nil {
 		return experiment.Observed{}, false
 	}
 	everything := w.Observe(v)
 	o := experiment.Observed{Now: w.now, Experiment: ex, Templates: everything.Templates}
-	for _, rs := range w.seenSets() {
+	for _, rs := range w.past.sets.seen().sets {
 		if metav1.IsControlledBy(rs, ex) {
 			o.ReplicaSets = append(o.ReplicaSets, rs)
 		}
 	}
 	o.Services = everything.Services
-	for _, run := range w.seenRuns() {
+	for _, run := range w.analyses.past.seen() {
 		if metav1.IsControlledBy(run, ex) {
 			o.AnalysisRuns = append(o.AnalysisRuns, run)
 		}
 	}
 	return o, true
-}
-
-// seenSets and seenRuns are what the newest view of the world has shown.
-func (w *World) seenSets() []*appsv1.ReplicaSet {
-	if n := len(w.past.sets); n > 0 {
-		return w.past.sets[n-1-min(w.past.unseenSets, n-1)].sets
-	}
-	return nil
-}
-
-func (w *World) seenRuns() []*v1alpha1.AnalysisRun {
-	if n := len(w.analyses.past); n > 0 {
-		return w.analyses.past[n-1-min(w.analyses.unseen, n-1)]
-	}
-	return nil
 }
 
 // ofRollout leaves out what is an Experiment's, and so none of the Rollout's.
@@ -285,12 +251,12 @@ func (a *application) experiment(c plan.Change) {
 			next := *c.From
 			next.Spec = *c.To.Spec.DeepCopy()
 			a.putExperiment(&next)
-			a.experiments.unseen = 0
+			a.own(&a.experiments.past.unseen)
 		}
 	case plan.DeleteExperiment:
 		if a.isCurrent(c.Experiment) {
 			a.DeleteExperiment(c.Experiment.Name)
-			a.experiments.unseen = 0
+			a.own(&a.experiments.past.unseen)
 		}
 	default:
 		panic(fmt.Sprintf("change of unknown kind %T", c))
@@ -310,7 +276,7 @@ func (a *application) makeExperiment(ex *v1alpha1.Experiment) {
 		a.Conflict = true
 	default:
 		a.CreateExperiment(ex)
-		a.experiments.unseen = 0
+		a.own(&a.experiments.past.unseen)
 	}
 }
 
@@ -350,7 +316,7 @@ func (a *application) recordExperiment(r experiment.Record) {
 	next := *have
 	next.Status = *r.To.Status.DeepCopy()
 	a.putExperiment(&next)
-	a.experiments.unseen = 0
+	a.own(&a.experiments.past.unseen)
 }
 
 func (a *application) createService(s *corev1.Service) {
@@ -370,7 +336,7 @@ func (a *application) createService(s *corev1.Service) {
 		a.uid++
 		s.UID, s.ResourceVersion = types.UID(name("uid", a.uid)), a.nextVersion()
 		a.putServices(append(slices.Clone(a.services), s))
-		a.past.unseenServices = 0
+		a.own(&a.past.services.unseen)
 	}
 }
 
@@ -385,5 +351,5 @@ func (a *application) deleteService(s *corev1.Service) {
 		return
 	}
 	a.DeleteService(s.Name)
-	a.past.unseenServices = 0
+	a.own(&a.past.services.unseen)
 }

@@ -78,23 +78,8 @@ func (w *World) replaceService(s *corev1.Service) {
 
 func (w *World) putServices(services []*corev1.Service) {
 	w.services = services
-	w.past.services = append(w.past.services, services)
-	w.past.unseenServices++
-	if n := len(w.past.services); n > 2*remembered {
-		w.past.services = slices.Clone(w.past.services[n-remembered:])
-	}
+	w.past.services.add(services)
 	w.notify()
-}
-
-// observeServices is what a watch has shown of the Services, so many versions back.
-func (w *World) observeServices(back int) []*corev1.Service {
-	n := len(w.past.services)
-	if n == 0 {
-		return nil
-	}
-	back = clamp(back, w.past.unseenServices, n)
-	w.past.unseenServices = back
-	return w.past.services[n-1-back]
 }
 
 // sawAllServices reports whether a view shows the Services as they are.
@@ -114,7 +99,7 @@ func (a *application) updateService(from, to *corev1.Service) {
 		a.Idle = "update of service " + from.Name + " that changes nothing"
 	}
 	a.replaceService(to.DeepCopy())
-	a.own(&a.past.unseenServices)
+	a.own(&a.past.services.unseen)
 	a.wrote()
 }
 

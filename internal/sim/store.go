@@ -14,17 +14,11 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// remembered is how many earlier versions of each kind a stale view may show.
-const remembered = 32
-
-// past are the versions that each kind of object has had, as a watch would have shown them, the newest last.
-type past struct {
-	rollouts []*v1alpha1.Rollout
-	sets     []snapshot
-	services [][]*corev1.Service
-	// unseenRollouts, unseenSets and unseenServices are how many of the newest versions there are since the controller's own last write: a cache that
-	// waits for its own writes never shows anything older.
-	unseenRollouts, unseenSets, unseenServices int
+// pasts are those of the kinds that there is one list of.
+type pasts struct {
+	rollouts past[*v1alpha1.Rollout]
+	sets     past[snapshot]
+	services past[[]*corev1.Service]
 }
 
 // snapshot is all ReplicaSets at a time.
@@ -55,11 +49,7 @@ func (w *World) putStatus(ro *v1alpha1.Rollout) *v1alpha1.Rollout {
 	}
 	ro.ResourceVersion = w.nextVersion()
 	w.rollout = ro
-	w.past.rollouts = append(w.past.rollouts, ro)
-	w.past.unseenRollouts++
-	if n := len(w.past.rollouts); n > 2*remembered {
-		w.past.rollouts = slices.Clone(w.past.rollouts[n-remembered:])
-	}
+	w.past.rollouts.add(ro)
 	w.notify()
 	return ro
 }
@@ -122,11 +112,7 @@ func (w *World) snapshotSets() {
 		now[i] = s.ReplicaSet
 	}
 	w.reportLosses()
-	w.past.sets = append(w.past.sets, snapshot{sets: now, reported: w.reported})
-	w.past.unseenSets++
-	if n := len(w.past.sets); n > 2*remembered {
-		w.past.sets = slices.Clone(w.past.sets[n-remembered:])
-	}
+	w.past.sets.add(snapshot{sets: now, reported: w.reported})
 	w.notify()
 }
 

@@ -21,9 +21,8 @@ import (
 
 // routes are the objects of traffic routers, and what watches have shown of them. Like Services they are immutable here.
 type routes struct {
-	now    traffic.Objects
-	past   []traffic.Objects
-	unseen int
+	now  traffic.Objects
+	past past[traffic.Objects]
 }
 
 // Routes are the objects of traffic routers as they are now, not to be modified.
@@ -52,23 +51,9 @@ func (w *World) DeleteRoute(kind, name string) {
 }
 
 func (w *World) putRoutes(next traffic.Objects) {
-	r := &w.routes
-	r.now, r.past, r.unseen = next, append(r.past, next), r.unseen+1
-	if n := len(r.past); n > 2*remembered {
-		r.past = append([]traffic.Objects(nil), r.past[n-remembered:]...)
-	}
+	w.routes.now = next
+	w.routes.past.add(next)
 	w.notify()
-}
-
-// observeRoutes is what a watch has shown, so many versions back.
-func (w *World) observeRoutes(back int) traffic.Objects {
-	r := &w.routes
-	n := len(r.past)
-	if n == 0 {
-		return nil
-	}
-	r.unseen = clamp(back, r.unseen, n)
-	return r.past[n-1-r.unseen]
 }
 
 // sawAllRoutes reports whether a view shows the routes as they are.
@@ -85,7 +70,7 @@ func (a *application) writeRoute(from, to *unstructured.Unstructured) {
 			return
 		}
 		a.PutRoute(to.DeepCopy())
-		a.own(&a.routes.unseen)
+		a.own(&a.routes.past.unseen)
 		a.wrote()
 		return
 	}
@@ -97,7 +82,7 @@ func (a *application) writeRoute(from, to *unstructured.Unstructured) {
 	}
 	if to == nil {
 		a.DeleteRoute(from.GetKind(), from.GetName())
-		a.own(&a.routes.unseen)
+		a.own(&a.routes.past.unseen)
 		a.wrote()
 		return
 	}
@@ -105,7 +90,7 @@ func (a *application) writeRoute(from, to *unstructured.Unstructured) {
 		a.Idle = "update of " + from.GetKind() + " " + from.GetName() + " that changes nothing"
 	}
 	a.PutRoute(to.DeepCopy())
-	a.own(&a.routes.unseen)
+	a.own(&a.routes.past.unseen)
 	a.wrote()
 }
 

@@ -40,7 +40,7 @@ type World struct {
 	fates   map[string]Fate
 	version int64 // the last resourceVersion given out
 	uid     int
-	past    past
+	past    pasts
 	// Losses counts the available pods that stopped being so without having been scaled away, Drained those that were.
 	Losses, Drained int
 	// Evictions are those of the latter that were evicted, which no ReplicaSet's size tells of.
