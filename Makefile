@@ -73,8 +73,9 @@ fuzz: ## Run every fuzz target for FUZZTIME=30s
 generate: generate-api generate-docs ## Regenerate everything that is generated
 
 .PHONY: generate-docs
-generate-docs: ## Regenerate the pages about the commands
+generate-docs: ## Regenerate the pages about the commands, and the pictures
 	go run ./hack/docs docs/commands
+	go run ./hack/pictures docs/pictures
 
 .PHONY: format
 format: ## Format the code

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +20,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/cli/live"
 	"github.com/sluice-delivery/sluice/internal/hazard"
+	"github.com/sluice-delivery/sluice/internal/metric/registry"
 	"github.com/sluice-delivery/sluice/internal/sim/play"
 	"github.com/sluice-delivery/sluice/internal/view"
 )
@@ -45,16 +47,20 @@ func (a *app) simulateCommand() *cobra.Command {
 traffic, what is waited for, how long it takes, how many pods there are at most and how many can serve at least.
 
 What decides is Sluice's own engine. The Rollout, and the Services, AnalysisTemplates and workloads that it names, come from files or,
-with a NAME, from the cluster, in which nothing is changed. Pods take --pod-startup to become ready. Metrics are good unless the
-scenario has them fail.
+with a NAME, from the cluster, in which nothing is changed. Pods take --pod-startup to become ready. Measurements are good unless the
+scenario says otherwise; when they are made and how they are judged is as in the cluster.
 
 A scenario has lines such as these, with times since the update began:
 
   at 2m scale 20
   at 3m image web=v3
-  at 4m promote            # also promote-full, abort, retry, pause, resume, restart
-  at 5m fail metric error-rate
-  at 6m break pods         # those of the new version become ready no more, until: mend pods
+  at 4m promote            # also promote-full, abort, retry, undo, pause, resume, restart
+  at 5m fail metric error-rate             # also pass, inconclusive, error, nodata
+  at 6m value metric error-rate 0.2        # judged by the metric's conditions
+  at 6m takes metric smoke-test 90s
+  at 7m break pods         # of the current version; also crash pods, kill 2 pods, and mend pods
+  at 8m load 14            # for the HorizontalPodAutoscaler: work for 14 pods
+  at 9m delete service web-canary          # until: restore service web-canary
 
 --expect fails the command where something is not so: promoted, aborted, healthy, degraded, paused, or a comparison of duration,
 max-pods or min-capacity, such as 'duration<20m'.`,
@@ -77,13 +83,13 @@ max-pods or min-capacity, such as 'duration<20m'.`,
 	f.StringVar(&s.scenario, "scenario", "", "file with what happens meanwhile")
 	f.StringArrayVar(&s.expect, "expect", nil, "fail unless this is so, for example promoted or 'duration<20m'")
 	f.BoolVar(&s.stop, "stop-at-pauses", false, "end where a person would have to promote")
-	f.StringVarP(&s.output, "output", "o", "text", "how to tell it: text, json, or html for one page that needs nothing else")
+	f.StringVarP(&s.output, "output", "o", "text", "how to tell it: text, json, html for one page that needs nothing else, or svg for the picture alone")
 	return cmd
 }
 
 func (a *app) simulate(cmd *cobra.Command, args []string, s simulation) error {
-	if !slices.Contains([]string{"text", "json", "html"}, s.output) {
-		return fmt.Errorf("--output %q is not one of text, json, html", s.output)
+	if !slices.Contains([]string{"text", "json", "html", "svg"}, s.output) {
+		return fmt.Errorf("--output %q is not one of text, json, html, svg", s.output)
 	}
 	expectations := make([]play.Expectation, len(s.expect))
 	for i, text := range s.expect {
@@ -123,6 +129,9 @@ func (a *app) tellSimulation(s view.Simulation, output string) error {
 		page, err := s.HTML()
 		a.print("%s", page)
 		return err
+	case "svg":
+		a.print("%s", s.SVG())
+		return nil
 	}
 	screen := live.NewScreen(a.Out, false)
 	options := view.TextOptions{Colours: screen.Colours}
@@ -135,7 +144,10 @@ func (a *app) tellSimulation(s view.Simulation, output string) error {
 
 // stage gathers what the update is played with.
 func (a *app) stage(cmd *cobra.Command, args []string, s simulation) (play.Stage, error) {
-	stage := play.Stage{PodStartup: s.startup, StopAtPauses: s.stop, Templates: analysis.Templates{}, Images: map[string]string{}}
+	stage := play.Stage{
+		PodStartup: s.startup, StopAtPauses: s.stop, Templates: analysis.Templates{}, Images: map[string]string{},
+		Providers: registry.New(registry.Options{}).Names(),
+	}
 	if s.startup < 0 {
 		return stage, fmt.Errorf("--pod-startup %s is less than nothing", s.startup)
 	}
@@ -224,6 +236,21 @@ func stageObject(stage *play.Stage, u *unstructured.Unstructured) (*appsv1.Deplo
 		t := &v1alpha1.AnalysisTemplate{}
 		stage.Templates[v1alpha1.AnalysisTemplateRef{TemplateName: u.GetName(), ClusterScope: u.GetKind() == "ClusterAnalysisTemplate"}] = &t.Spec
 		return nil, into(u.Object, t)
+	case "Secret":
+		s := &corev1.Secret{}
+		stage.Secrets = append(stage.Secrets, s)
+		return nil, into(u.Object, s)
+	case "ConfigMap":
+		m := &corev1.ConfigMap{}
+		stage.ConfigMaps = append(stage.ConfigMaps, m)
+		return nil, into(u.Object, m)
+	case "HorizontalPodAutoscaler":
+		h := &autoscalingv2.HorizontalPodAutoscaler{}
+		if err := into(u.Object, h); err != nil || h.Spec.ScaleTargetRef.Kind != v1alpha1.KindRollout {
+			return nil, err
+		}
+		stage.Autoscaler = h
+		return nil, nil //nolint:nilnil // not a Deployment
 	case "Deployment":
 		d := &appsv1.Deployment{}
 		return d, into(u.Object, d)

@@ -19,17 +19,19 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
-// analyses are the templates and AnalysisRuns of a world. Nothing measures here: scripts say how a run goes. Only one that is
-// terminated ends by itself, as all do that have measured nothing.
+// analyses are the templates and AnalysisRuns of a world. Without a controller nothing measures: scripts say how a run goes. Only one
+// that is terminated ends by itself then, as all do that have measured nothing.
 type analyses struct {
 	templates analysis.Templates
 	runs      []*v1alpha1.AnalysisRun // in the order of their creation; replaced as a whole, never changed
-	past past[[]*v1alpha1.AnalysisRun]
+	past      past[[]*v1alpha1.AnalysisRun]
 	// taken are names of AnalysisRuns that belong to somebody else, refused is why the API server takes no new ones.
 	taken   map[string]bool
 	refused string
 	// verdicts are how runs will go, in the order of their creation.
 	verdicts []verdict
+
+	controller *AnalysisController
 }
 
 // verdict is the phase that an AnalysisRun comes to at a time.
@@ -146,30 +148,42 @@ func (w *World) DeleteRuns(kind string) {
 }
 
 func (w *World) findRun(name string) *v1alpha1.AnalysisRun {
-	for _, run := range w.analyses.runs {
-		if run.Name == name {
-			return run
-		}
-	}
-	return nil
+	return runNamed(w.analyses.runs, name)
 }
 
-// putRun stores a new AnalysisRun, or the next version of one.
+// putRun stores a new AnalysisRun, or the next version of one. Who only measured it tells nobody, as the real watches pass over that.
 func (w *World) putRun(run *v1alpha1.AnalysisRun) {
 	run.ResourceVersion = w.nextVersion()
 	runs := slices.Clone(w.analyses.runs)
-	if i := slices.IndexFunc(runs, func(have *v1alpha1.AnalysisRun) bool { return have.Name == run.Name }); i >= 0 {
-		runs[i] = run
-	} else {
-		runs = append(runs, run)
+	i := slices.IndexFunc(runs, func(have *v1alpha1.AnalysisRun) bool { return have.Name == run.Name })
+	if i < 0 {
+		w.putRuns(append(runs, run))
+		w.analyses.controller.look(run.Name)
+		return
 	}
-	w.putRuns(runs)
+	was := runs[i]
+	runs[i] = run
+	if w.analyses.controller == nil {
+		w.putRuns(runs)
+		return
+	}
+	w.keepRuns(runs)
+	if was.Status.Phase != run.Status.Phase {
+		w.notify()
+	}
+	if was.Status.Phase != run.Status.Phase || !equality.Semantic.DeepEqual(was.Spec, run.Spec) {
+		w.analyses.controller.look(run.Name)
+	}
 }
 
 func (w *World) putRuns(runs []*v1alpha1.AnalysisRun) {
+	w.keepRuns(runs)
+	w.notify()
+}
+
+func (w *World) keepRuns(runs []*v1alpha1.AnalysisRun) {
 	w.analyses.runs = runs
 	w.analyses.past.add(runs)
-	w.notify()
 }
 
 // observeAnalyses adds what a watch has shown of AnalysisRuns, so many versions back.
@@ -247,6 +261,10 @@ func (a *application) terminateRun(from, to *v1alpha1.AnalysisRun) {
 	next.Status = from.Status
 	a.putRun(next)
 	a.own(&a.analyses.past.unseen)
+	if a.analyses.controller != nil {
+		a.wrote()
+		return
+	}
 	over := next.DeepCopy()
 	over.Status.Phase, over.Status.Message = v1alpha1.AnalysisPhaseSuccessful, "Run Terminated"
 	a.putRun(over)

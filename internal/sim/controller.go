@@ -105,6 +105,9 @@ func (c *Controller) pass() {
 	if !pass.Whole() || pass.Stale {
 		c.wakeUp()
 	}
+	if pass.Crashed {
+		w.restart()
+	}
 	if c.OnPass != nil {
 		c.OnPass(pass)
 	}

@@ -19,7 +19,7 @@ import (
 
 // experiments are the Experiments of a world, and the loop around the engine that decides about them.
 type experiments struct {
-	all []*v1alpha1.Experiment // in the order of their creation; replaced as a whole, never changed
+	all  []*v1alpha1.Experiment // in the order of their creation; replaced as a whole, never changed
 	past past[[]*v1alpha1.Experiment]
 	// taken is the name of an Experiment that belongs to somebody else, refused is why the API server takes no new ones.
 	taken, refused string
@@ -30,14 +30,16 @@ type experiments struct {
 // ExperimentController is the loop around experiment.Next. It looks when something it watches has changed and when its last plan asked
 // to be woken, and never otherwise.
 type ExperimentController struct {
-	// View is how old the next observation is, CrashAfter after how many writes the next pass crashes, and OnPass is told of each.
+	// Next decides: experiment.Next, or a broken version of it; nil for the former.
+	Next func(experiment.Observed) experiment.Plan
+	// View is how old the next observation is, CrashAfter after how many writes the next pass crashes; nil for not at all.
 	View       func() View
 	CrashAfter func() int
-	OnPass     func(ExperimentPass)
+	// OnPlan is told of each pass before its plan is carried out, OnPass afterwards; both may be nil.
+	OnPlan, OnPass func(ExperimentPass)
 
-	world *World
-	// due and wake are when each Experiment is looked at next.
-	due, wake map[string]time.Time
+	world  *World
+	agenda agenda
 }
 
 // ExperimentPass is one round of the controller.
@@ -49,7 +51,10 @@ type ExperimentPass struct {
 
 // ControlExperiments puts a controller in charge of the world's Experiments.
 func (w *World) ControlExperiments(c *ExperimentController) {
-	c.world, c.due, c.wake = w, map[string]time.Time{}, map[string]time.Time{}
+	c.world, c.agenda = w, newAgenda()
+	if c.Next == nil {
+		c.Next = experiment.Next
+	}
 	w.experiments.controller = c
 	c.wakeUp()
 }
@@ -59,7 +64,7 @@ func (c *ExperimentController) wakeUp() {
 		return
 	}
 	for _, ex := range c.world.experiments.all {
-		c.due[ex.Name] = earliest(c.due[ex.Name], c.world.now.Add(c.world.Lag()))
+		c.agenda.look(ex.Name, c.world.now.Add(c.world.Lag()))
 	}
 }
 
@@ -68,13 +73,11 @@ func (c *ExperimentController) dueAt() (at time.Time, name string) {
 	if c == nil {
 		return time.Time{}, ""
 	}
-	for _, ex := range c.world.experiments.all {
-		next := earliest(c.due[ex.Name], c.wake[ex.Name])
-		if !next.IsZero() && (at.IsZero() || next.Before(at)) {
-			at, name = next, ex.Name
-		}
+	names := make([]string, len(c.world.experiments.all))
+	for i, ex := range c.world.experiments.all {
+		names[i] = ex.Name
 	}
-	return at, name
+	return c.agenda.next(names)
 }
 
 // pass looks at the Experiment that is due, if one is by now, and reports whether one was.
@@ -83,19 +86,28 @@ func (c *ExperimentController) pass() bool {
 	if name == "" || at.After(c.world.now) {
 		return false
 	}
-	c.due[name], c.wake[name] = time.Time{}, time.Time{}
-	view := c.View()
+	c.agenda.take(name)
+	view := View{}
+	if c.View != nil {
+		view = c.View()
+	}
 	observed, ok := c.world.observeExperiment(name, view)
 	if !ok {
 		return true
 	}
 	pass := ExperimentPass{Observed: observed}
-	crashAfter := c.CrashAfter()
+	crashAfter := -1
+	if c.CrashAfter != nil {
+		crashAfter = c.CrashAfter()
+	}
 	for {
-		pass.Plan = experiment.Next(pass.Observed)
+		pass.Plan = c.Next(pass.Observed)
 		if pass.Plan.NeedsRollout {
 			pass.Observed.Rollout, pass.Observed.RolloutRead = c.world.rollout, true
 			continue
+		}
+		if c.OnPlan != nil {
+			c.OnPlan(pass)
 		}
 		pass.Outcome = c.world.applyExperiment(pass.Plan, crashAfter)
 		failure, failed := pass.failure()
@@ -104,15 +116,20 @@ func (c *ExperimentController) pass() bool {
 		}
 		pass.Observed.CreateFailures = append(pass.Observed.CreateFailures, failure)
 	}
-	c.wake[name] = pass.Plan.Wake
 	if pass.Conflict || pass.Crashed {
 		pass.Plan.Events = nil
-		c.wake[name] = time.Time{}
+	} else if !pass.Plan.Wake.IsZero() {
+		c.agenda.wake[name] = pass.Plan.Wake
 	}
 	if pass.Conflict || pass.Crashed || view != (View{}) {
-		c.due[name] = c.world.now.Add(c.world.Lag())
+		c.agenda.due[name] = c.world.now.Add(c.world.Lag())
 	}
-	c.OnPass(pass)
+	if pass.Crashed {
+		c.world.restart()
+	}
+	if c.OnPass != nil {
+		c.OnPass(pass)
+	}
 	return true
 }
 

@@ -143,13 +143,18 @@ func (w *World) PodCount() int {
 type Version struct {
 	Hash, Image             string
 	Wanted, Pods, Available int
+	// Experiment is the one that it is a template of, and Template which; empty for the Rollout's own.
+	Experiment, Template string
 }
 
 // Versions are the ReplicaSets, the oldest first.
 func (w *World) Versions() []Version {
 	versions := make([]Version, len(w.sets))
 	for i, s := range w.sets {
-		v := Version{Hash: s.Labels[v1alpha1.PodTemplateHashLabel], Image: imageOf(s), Wanted: s.desired(), Pods: len(s.pods)}
+		v := Version{
+			Hash: s.Labels[v1alpha1.PodTemplateHashLabel], Image: imageOf(s), Wanted: s.desired(), Pods: len(s.pods),
+			Experiment: s.Annotations[v1alpha1.ExperimentNameAnnotation], Template: s.Annotations[v1alpha1.ExperimentTemplateNameAnnotation],
+		}
 		for _, p := range s.pods {
 			if p.available(w.now, s.minReady()) {
 				v.Available++

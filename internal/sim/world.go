@@ -136,6 +136,11 @@ func (w *World) Step(until time.Time) bool {
 
 // Due is when the next thing happens by itself, zero if nothing will.
 func (w *World) Due() time.Time {
+	return earliest(w.DueBesidesMeasuring(), w.analyses.controller.dueAt())
+}
+
+// DueBesidesMeasuring is when something happens other than that a metric is measured, which may go on for ever.
+func (w *World) DueBesidesMeasuring() time.Time {
 	due := w.dueInCluster()
 	if w.controller != nil {
 		due = earliest(due, w.controller.dueAt())
@@ -178,7 +183,7 @@ func (w *World) perform() {
 			return
 		}
 	}
-	if w.pronounce() {
+	if w.pronounce() || w.analyses.controller.act() {
 		return
 	}
 	if !w.experiments.controller.pass() {

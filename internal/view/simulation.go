@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -10,9 +11,13 @@ import (
 type Simulation struct {
 	Rollout string `json:"rollout"`
 	// Strategy is Canary or BlueGreen.
-	Strategy string   `json:"strategy"`
-	Moments  []Moment `json:"moments"`
-	Summary  Played   `json:"summary"`
+	Strategy string `json:"strategy"`
+	// Steps of a canary, as their spec has them.
+	Steps   []string `json:"steps,omitempty"`
+	Moments []Moment `json:"moments"`
+	// Measured are the measurements of all analyses.
+	Measured []Measured `json:"measured,omitempty"`
+	Summary  Played     `json:"summary"`
 	// Warnings are what is unwise in the spec, or what the picture cannot show.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -21,17 +26,26 @@ type Simulation struct {
 type Moment struct {
 	// At is the time since the new template, in seconds.
 	At Seconds `json:"at"`
-	// Done is what was done, Waiting what is waited for.
+	// Done is what was done, Waiting what is waited for. Acts are those of Done that came from outside.
 	Done    []string `json:"done,omitempty"`
+	Acts    []string `json:"acts,omitempty"`
 	Waiting string   `json:"waiting,omitempty"`
-	// Step is the current step, counted from one, and Steps how many there are; none for blue-green.
-	Step  int `json:"step,omitempty"`
-	Steps int `json:"steps,omitempty"`
+	// Step is the current step, counted from one, and Steps how many there are; none for blue-green. StepsDone: they are all done.
+	Step      int  `json:"step,omitempty"`
+	Steps     int  `json:"steps,omitempty"`
+	StepsDone bool `json:"stepsDone,omitempty"`
 	// Weight is the new version's share of the traffic in percent.
 	Weight   float64 `json:"weight"`
 	Phase    string  `json:"phase"`
 	Message  string  `json:"message,omitempty"`
 	Versions []Pods  `json:"versions"`
+}
+
+// Measured is a measurement, and how it was judged.
+type Measured struct {
+	At     Seconds `json:"at"`
+	Metric string  `json:"metric"`
+	Phase  string  `json:"phase"`
 }
 
 // Pods are those of one version.
@@ -40,6 +54,8 @@ type Pods struct {
 	Wanted    int    `json:"wanted"`
 	Pods      int    `json:"pods"`
 	Available int    `json:"available"`
+	// Experiment: they are those of a template of an Experiment.
+	Experiment bool `json:"experiment,omitempty"`
 }
 
 // Played is a simulation in numbers.
@@ -168,18 +184,11 @@ func phaseColour(phase string) colour {
 }
 
 func (p Played) lines(limit int) []line {
-	end := "promoted"
-	switch {
-	case p.Aborted:
-		end = "aborted"
-	case !p.Promoted:
-		end = "not finished"
-	}
 	state := p.Phase
 	if p.Message != "" {
 		state += ": " + p.Message
 	}
-	lines := []line{field("Result:", span{text: end + " after " + p.Duration.String()})}
+	lines := []line{field("Result:", span{text: p.result() + " after " + p.Duration.String()})}
 	for i, part := range folded(state, limit-labelWidth) {
 		label := ""
 		if i == 0 {
@@ -191,6 +200,17 @@ func (p Played) lines(limit int) []line {
 		field("Most pods:", span{text: fmt.Sprint(p.MostPods)}),
 		field("Least capacity:", span{text: fmt.Sprintf("%d available", p.LeastAvailable)}),
 	)
+}
+
+// result is how it ends, in words.
+func (p Played) result() string {
+	switch {
+	case p.Aborted:
+		return "aborted"
+	case p.Promoted:
+		return "promoted"
+	}
+	return "not finished"
 }
 
 // chartHeight is how many rows of a terminal the pods take.
@@ -228,15 +248,13 @@ func (s Simulation) chart(limit int) []line {
 	lines = append(lines, weights)
 	right := Seconds(end).String()
 	lines = append(lines, line{{text: "     0s" + strings.Repeat(" ", max(1, columns-2-len(right))) + right}})
-	return append(lines, line{
-		{text: "     "},
-		{text: "█", colour: green},
-		{text: " new  "},
-		{text: "▓", colour: cyan},
-		{text: " others  "},
-		{text: "░", colour: faint},
-		{text: " not available  % the new version's share of the traffic"},
-	})
+	legend := line{{text: "     "}, {text: "█", colour: green}, {text: " new  "}, {text: "▓", colour: cyan}, {text: " others  "}}
+	if slices.ContainsFunc(s.Moments, func(m Moment) bool { return m.stack().trial > 0 }) {
+		legend = append(legend, span{text: "▒", colour: yellow}, span{text: " experiments  "})
+	}
+	return append(lines,
+		append(legend, span{text: "░", colour: faint}, span{text: " not available"}),
+		line{{text: "   % the new version's share of the traffic"}})
 }
 
 // at is the last moment that is not after a time.
@@ -253,29 +271,36 @@ func (s Simulation) at(t time.Duration) Moment {
 
 // mark is what stands at a height of the chart: the new version at the bottom.
 func (m Moment) mark(level float64) (string, colour) {
-	fresh, others, rest := m.stack()
+	s := m.stack()
 	switch {
-	case level <= float64(fresh):
+	case level <= float64(s.fresh):
 		return "█", green
-	case level <= float64(fresh+others):
+	case level <= float64(s.fresh+s.others):
 		return "▓", cyan
-	case level <= float64(fresh+others+rest):
+	case level <= float64(s.fresh+s.others+s.trial):
+		return "▒", yellow
+	case level <= float64(s.fresh+s.others+s.trial+s.rest):
 		return "░", faint
 	}
 	return " ", ""
 }
 
-// stack is the available pods of the new version and of the others, and the pods that are not available. The new version is the last one.
-func (m Moment) stack() (fresh, others, rest int) {
+// stack is the available pods of the new version, of the others and of Experiments, and the pods that are not available.
+type stack struct{ fresh, others, trial, rest int }
+
+func (m Moment) stack() (s stack) {
 	for _, v := range m.Versions {
-		if v.Version == NewVersion {
-			fresh += v.Available
-		} else {
-			others += v.Available
+		switch {
+		case v.Experiment:
+			s.trial += v.Available
+		case v.Version == NewVersion:
+			s.fresh += v.Available
+		default:
+			s.others += v.Available
 		}
-		rest += v.Pods - v.Available
+		s.rest += v.Pods - v.Available
 	}
-	return fresh, others, rest
+	return s
 }
 
 // NewVersion is what the version is called that a simulation updates to, OldVersion what was there before.

@@ -20,7 +20,7 @@ func hour() Stage {
 			v1alpha1.CanaryStep{SetWeight: new(weight)},
 			v1alpha1.CanaryStep{Pause: &v1alpha1.RolloutPause{Duration: new(intstr.FromString("7m"))}})
 	}
-	return Stage{Rollout: ro, PodStartup: 10 * time.Second}
+	return Stage{Rollout: ro, PodStartup: 10 * time.Second, Providers: []string{"web"}}
 }
 
 // TestLongUpdateTakesFewPasses keeps long updates quick: what costs time is what happens, not how long it takes.
@@ -76,7 +76,7 @@ func TestEveryVerbDoesSomething(t *testing.T) {
 			t.Fatal(err)
 		}
 		return Stage{
-			Rollout: ro, PodStartup: 10 * time.Second, Scenario: events,
+			Rollout: ro, PodStartup: 10 * time.Second, Providers: []string{"web"}, Scenario: events,
 			Templates: map[v1alpha1.AnalysisTemplateRef]*v1alpha1.AnalysisTemplateSpec{
 				{TemplateName: "errors"}: {Metrics: []v1alpha1.Metric{{
 					Name: "error-rate", Interval: "30s", FailureLimit: new(intstr.FromInt32(5)),

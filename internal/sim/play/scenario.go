@@ -1,7 +1,9 @@
 package play
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,22 +17,35 @@ type Event struct {
 	At   time.Duration
 	Verb string
 	Args []string
-	// Line of the scenario, from one.
-	Line int
+	// Line is where it is written: "bad.txt:3".
+	Line string
 }
 
 func (e Event) String() string { return strings.Join(append([]string{e.Verb}, e.Args...), " ") }
 
-// arguments are the verbs, and what comes behind them.
-var arguments = map[string]string{
-	"fail": "metric NAME", "mend": "metric NAME, or pods", "break": "pods",
-	"scale": "NUMBER", "image": "CONTAINER=IMAGE",
-	"promote": "", "promote-full": "", "abort": "", "retry": "", "pause": "", "resume": "", "restart": "",
+// metric reports which metric an event is about, if it is about one.
+func (e Event) metric() (name string, ok bool) {
+	if len(e.Args) > 1 && e.Args[0] == "metric" {
+		return e.Args[1], true
+	}
+	return "", false
 }
 
-// ParseScenario reads lines such as "at 5m fail metric error-rate". Empty lines, and what follows a #, are for the reader.
+// verbs are what there is, and what comes behind: words as they stand, and in capitals what takes their place.
+var verbs = map[string][]string{
+	"fail": {"metric NAME"}, "pass": {"metric NAME"}, "inconclusive": {"metric NAME"}, "error": {"metric NAME"}, "nodata": {"metric NAME"},
+	"value": {"metric NAME VALUE"}, "takes": {"metric NAME DURATION"},
+	"break": {"pods"}, "crash": {"pods"}, "kill": {"NUMBER pods"}, "mend": {"pods", "metric NAME"},
+	"scale": {"NUMBER"}, "load": {"NUMBER"}, "image": {"CONTAINER=IMAGE"},
+	"delete": {"service NAME"}, "restore": {"service NAME"},
+	"promote": {""}, "promote-full": {""}, "abort": {""}, "retry": {""}, "undo": {""}, "pause": {""}, "resume": {""}, "restart": {""},
+}
+
+// ParseScenario reads lines such as "at 5m fail metric error-rate". Empty lines, and what follows a #, are for the reader. All that is
+// wrong is in the error, each with its line.
 func ParseScenario(name, text string) ([]Event, error) {
 	var events []Event
+	var problems []string
 	for i, line := range strings.Split(text, "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		words := strings.Fields(line)
@@ -38,14 +53,15 @@ func ParseScenario(name, text string) ([]Event, error) {
 			continue
 		}
 		e, err := parseEvent(words)
+		e.Line = fmt.Sprintf("%s:%d", name, i+1)
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
+			problems = append(problems, e.Line+": "+err.Error())
+			continue
 		}
-		e.Line = i + 1
 		events = append(events, e)
 	}
 	slices.SortStableFunc(events, func(a, b Event) int { return int(a.At - b.At) })
-	return events, nil
+	return events, problemsOf(problems)
 }
 
 func parseEvent(words []string) (Event, error) {
@@ -57,50 +73,75 @@ func parseEvent(words []string) (Event, error) {
 		return Event{}, fmt.Errorf("%q is not a time since the update begins: write for example 90s or 5m", words[1])
 	}
 	e := Event{At: at, Verb: words[2], Args: words[3:]}
-	wanted, known := arguments[e.Verb]
+	patterns, known := verbs[e.Verb]
 	if !known {
-		var verbs []string
-		for verb := range arguments {
-			verbs = append(verbs, verb)
-		}
-		slices.Sort(verbs)
-		if near := spelling.Nearest(e.Verb, verbs); near != "" {
-			return Event{}, fmt.Errorf("unknown verb %q: did you mean %q?", e.Verb, near)
-		}
-		return Event{}, fmt.Errorf("unknown verb %q: there are %s", e.Verb, strings.Join(verbs, ", "))
+		return Event{}, fmt.Errorf("unknown verb %q: %s", e.Verb, meant(e.Verb, slices.Sorted(maps.Keys(verbs))))
 	}
-	if !e.complete() {
-		if wanted == "" {
-			return Event{}, fmt.Errorf("%s takes nothing behind it, and has %q", e.Verb, strings.Join(e.Args, " "))
-		}
-		return Event{}, fmt.Errorf("%s wants %s behind it, and has %q", e.Verb, wanted, strings.Join(e.Args, " "))
+	if slices.ContainsFunc(patterns, e.fits) {
+		return e, nil
 	}
-	return e, nil
+	if patterns[0] == "" {
+		return Event{}, fmt.Errorf("%s takes nothing behind it, and has %q", e.Verb, strings.Join(e.Args, " "))
+	}
+	return Event{}, fmt.Errorf("%s wants %s behind it, and has %q", e.Verb, strings.Join(patterns, ", or "), strings.Join(e.Args, " "))
 }
 
-// complete reports whether the verb has what it wants.
-func (e Event) complete() bool {
-	switch e.Verb {
-	case "fail":
-		return len(e.Args) == 2 && e.Args[0] == "metric"
-	case "mend":
-		return len(e.Args) == 2 && e.Args[0] == "metric" || len(e.Args) == 1 && e.Args[0] == "pods"
-	case "break":
-		return len(e.Args) == 1 && e.Args[0] == "pods"
-	case "scale":
-		return len(e.Args) == 1 && isNumber(e.Args[0])
-	case "image":
-		return len(e.Args) == 1 && isImage(e.Args[0])
+// meant says which word was probably meant, or which there are.
+func meant(word string, known []string) string {
+	if near := spelling.Nearest(word, known); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
 	}
-	return len(e.Args) == 0
+	if len(known) == 0 {
+		return "there are none"
+	}
+	return "there are " + strings.Join(known, ", ")
 }
 
-func isNumber(text string) bool {
-	n, err := strconv.ParseInt(text, 10, 32)
-	return err == nil && n >= 0
+// fits reports whether what stands behind the verb is what the pattern asks for.
+func (e Event) fits(pattern string) bool {
+	words := strings.Fields(pattern)
+	if len(words) != len(e.Args) {
+		return false
+	}
+	for i, word := range words {
+		arg := e.Args[i]
+		var err error
+		switch word {
+		case "NAME":
+		case "VALUE":
+			if strings.ContainsAny(arg[:1], `[{"`) && !json.Valid([]byte(arg)) {
+				return false
+			}
+		case "NUMBER":
+			_, err = strconv.ParseUint(arg, 10, 31)
+		case "DURATION":
+			var d time.Duration
+			if d, err = time.ParseDuration(arg); d < 0 {
+				return false
+			}
+		case "CONTAINER=IMAGE":
+			container, image, ok := strings.Cut(arg, "=")
+			if !ok || container == "" || image == "" {
+				return false
+			}
+		default:
+			if arg != word {
+				return false
+			}
+		}
+		if err != nil {
+			return false
+		}
+	}
+	return true
 }
 
-func isImage(text string) bool {
-	container, image, ok := strings.Cut(text, "=")
-	return ok && container != "" && image != ""
+// number is the first number behind the verb.
+func (e Event) number() int32 {
+	for _, arg := range e.Args {
+		if n, err := strconv.ParseInt(arg, 10, 32); err == nil {
+			return int32(n)
+		}
+	}
+	return 0
 }
