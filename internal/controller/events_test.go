@@ -27,7 +27,7 @@ type eventSink struct {
 	events []*corev1.Event
 }
 
-func (s *eventSink) Scheme() *runtime.Scheme { return scheme() }
+func (s *eventSink) Scheme() *runtime.Scheme { return Scheme() }
 
 func (s *eventSink) Create(_ context.Context, obj client.Object, _ ...client.CreateOption) error {
 	s.mu.Lock()

@@ -9,12 +9,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 	"github.com/sluice-delivery/sluice/internal/telemetry/trace"
 )
@@ -34,11 +34,18 @@ type Rollouts struct {
 	workloads *workloads
 	// routes reads what traffic routers read and write.
 	routes *routes
+	engine func(plan.Observed) plan.Plan
 }
 
-// NewRollouts returns the reconciler of Rollouts. Reads of c come from caches, those of live from the API server itself.
-func NewRollouts(clk clock.PassiveClock, c client.Client, live client.Reader, events record.EventRecorder, log *slog.Logger, meters *telemetry.Meters) *Rollouts {
-	return &Rollouts{writer: newWriter(clk, c, live, log), events: events, late: newLate(), meters: meters}
+// NewRollouts returns the reconciler of Rollouts, which can be used once it knows how to follow what they name.
+func NewRollouts(p Parts) *Rollouts {
+	r := &Rollouts{writer: newWriter(p.Clock, p.Client, p.Live, p.Log), events: p.Events, late: newLate(), meters: p.Meters, engine: p.Engine}
+	if r.engine == nil {
+		r.engine = plan.Next
+	}
+	r.workloads = &workloads{main: p.Cache, sets: p.Sets, referring: r.referring, watched: map[spec.Kind]bool{}}
+	r.routes = &routes{cache: p.Cache, live: p.Live, mapper: p.Mapper, concerned: r.concernedBy}
+	return r
 }
 
 // Reconcile is one pass over one Rollout.
@@ -124,7 +131,7 @@ func (r *Rollouts) gather(seen plan.Observed, p *plan.Plan) {
 // decide asks the engine, and looks at what it asks for until it asks for nothing more.
 func (r *Rollouts) decide(ctx context.Context, seen plan.Observed) (plan.Plan, error) {
 	for {
-		next := plan.Next(seen)
+		next := r.engine(seen)
 		if len(next.Needs) == 0 {
 			return next, nil
 		}

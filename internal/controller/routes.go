@@ -16,9 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
@@ -64,18 +62,13 @@ type routes struct {
 	// live reads what is not worth a watch.
 	live   client.Reader
 	mapper meta.RESTMapper
-	// watch has what a source sees put into the controller's queue.
-	watch func(source.Source) error
+	// watch has a handler told of all objects of a kind.
+	watch func(cache.Cache, client.Object, handler.EventHandler) error
 	// concerned are the Rollouts to look at when an object changes.
 	concerned handler.MapFunc
 
 	mu      sync.Mutex
 	watched []schema.GroupVersionKind
-}
-
-// newRoutes can be used once it has a watch.
-func newRoutes(mgr manager.Manager, rollouts *Rollouts) *routes {
-	return &routes{cache: mgr.GetCache(), live: mgr.GetAPIReader(), mapper: mgr.GetRESTMapper(), concerned: rollouts.concernedBy}
 }
 
 // follow has the controller hear of changes to objects of a kind, and reports whether the cluster knows the kind.
@@ -94,7 +87,7 @@ func (r *routes) follow(ctx context.Context, gvk schema.GroupVersionKind) (known
 	if err := r.cache.IndexField(ctx, object, routeOwnerIndex, indexRouteOwners); err != nil {
 		return false, fmt.Errorf("index %ss: %w", gvk.Kind, err)
 	}
-	if err := r.watch(source.Kind[client.Object](r.cache, object, handler.EnqueueRequestsFromMapFunc(r.concerned))); err != nil {
+	if err := r.watch(r.cache, object, handler.EnqueueRequestsFromMapFunc(r.concerned)); err != nil {
 		return false, fmt.Errorf("watch %ss: %w", gvk.Kind, err)
 	}
 	r.watched = append(r.watched, gvk)

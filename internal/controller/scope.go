@@ -21,7 +21,7 @@ func mayReadClusterTemplates(ctx context.Context, config *rest.Config, o Options
 	if o.Namespace == "" {
 		return true, nil
 	}
-	live, err := client.New(config, client.Options{Scheme: scheme()})
+	live, err := client.New(config, client.Options{Scheme: Scheme()})
 	if err != nil {
 		return false, err
 	}

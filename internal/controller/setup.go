@@ -92,7 +92,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err != nil {
 		return err
 	}
-	if err := index(ctx, mgr.GetFieldIndexer(), clusterTemplates); err != nil {
+	if err := Index(ctx, mgr.GetFieldIndexer(), clusterTemplates); err != nil {
 		return err
 	}
 	metrics.Registry.MustRegister(telemetry.NewObjects(mgr.GetClient(), clusterTemplates, log))
@@ -100,13 +100,15 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err := mgr.Add(events); err != nil {
 		return err
 	}
-	rollouts := NewRollouts(clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log, meters)
-	rollouts.traces = traces
-	rollouts.workloads, err = newWorkloads(mgr, o, rollouts)
+	sets, err := referredSets(mgr, o)
 	if err != nil {
 		return err
 	}
-	rollouts.routes = newRoutes(mgr, rollouts)
+	rollouts := NewRollouts(Parts{
+		Clock: clock.RealClock{}, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(), Sets: sets, Mapper: mgr.GetRESTMapper(),
+		Events: events, Log: log, Meters: meters,
+	})
+	rollouts.traces = traces
 	queue, err := watchQueue(mgr, "rollout")
 	if err != nil {
 		return err
@@ -114,20 +116,17 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	build := ctrl.NewControllerManagedBy(mgr).
 		Named("rollout").
 		For(&v1alpha1.Rollout{}).
-		Owns(&appsv1.ReplicaSet{}).
-		Owns(&v1alpha1.AnalysisRun{}, builder.WithPredicates(phaseChanged)).
-		Owns(&v1alpha1.Experiment{}).
-		Watches(&v1alpha1.AnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsUsing)).
-		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsOf)).
 		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: o.RolloutThreads, NewQueue: queue.Make})
-	if clusterTemplates {
-		build = build.Watches(&v1alpha1.ClusterAnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(rollouts.rolloutsUsing))
+	for _, w := range rollouts.Watches(clusterTemplates) {
+		build = build.Watches(w.Object, w.Handler, builder.WithPredicates(w.Predicates...))
 	}
 	controller, err := build.Build(meters.Measured(telemetry.Rollouts, clock.RealClock{}, queue, rollouts))
 	if err != nil {
 		return fmt.Errorf("set up the rollout controller: %w", err)
 	}
-	rollouts.workloads.watch, rollouts.routes.watch = controller.Watch, controller.Watch
+	rollouts.Follow(func(from cache.Cache, what client.Object, to handler.EventHandler) error {
+		return controller.Watch(source.Kind(from, what, to))
+	})
 	if err := addAnalysisRuns(ctx, mgr, o, events, meters, log); err != nil {
 		return err
 	}
@@ -167,7 +166,8 @@ func watchQueue(mgr manager.Manager, name string) (*telemetry.Queue, error) {
 	return queue, mgr.AddHealthzCheck(name, queue.Check)
 }
 
-func index(ctx context.Context, indexer client.FieldIndexer, clusterTemplates bool) error {
+// Index adds the indices by which the reconcilers read caches.
+func Index(ctx context.Context, indexer client.FieldIndexer, clusterTemplates bool) error {
 	for _, i := range []struct {
 		object client.Object
 		name   string
@@ -202,7 +202,7 @@ func newManager(config *rest.Config, o Options, clusterTemplates bool) (manager.
 		return nil, err
 	}
 	options := manager.Options{
-		Scheme:                        scheme(),
+		Scheme:                        Scheme(),
 		Cache:                         caches,
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // of traffic routers
 		Metrics:                       metricsserver.Options{BindAddress: address(o.MetricsPort)},
@@ -241,7 +241,8 @@ func newManager(config *rest.Config, o Options, clusterTemplates bool) (manager.
 	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", synced(mgr.GetCache())))
 }
 
-func scheme() *runtime.Scheme {
+// Scheme has the kinds that the controller reads and writes.
+func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		v1alpha1.AddToScheme, appsv1.AddToScheme, autoscalingv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme,

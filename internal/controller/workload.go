@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
@@ -50,8 +49,8 @@ func workloadKey(kind spec.Kind, name string) string { return string(kind) + "/"
 type workloads struct {
 	// main caches Deployments and PodTemplates. It has only the ReplicaSets of Rollouts, so others are in a cache of their own.
 	main, sets cache.Cache
-	// watch has what a source sees put into the controller's queue.
-	watch func(source.Source) error
+	// watch has a handler told of all objects of a kind.
+	watch func(cache.Cache, client.Object, handler.EventHandler) error
 	// referring are the Rollouts that refer to an object of a kind.
 	referring func(kind spec.Kind) handler.MapFunc
 
@@ -59,8 +58,8 @@ type workloads struct {
 	watched map[spec.Kind]bool
 }
 
-// newWorkloads adds to the manager what is needed to read workloads. It can be used once it has a watch.
-func newWorkloads(mgr manager.Manager, o Options, rollouts *Rollouts) (*workloads, error) {
+// referredSets adds to the manager a cache of ReplicaSets to which workloadRefs refer.
+func referredSets(mgr manager.Manager, o Options) (cache.Cache, error) {
 	options := cache.Options{
 		HTTPClient:       mgr.GetHTTPClient(),
 		Scheme:           mgr.GetScheme(),
@@ -77,7 +76,7 @@ func newWorkloads(mgr manager.Manager, o Options, rollouts *Rollouts) (*workload
 	if err := mgr.Add(startedWithCaches{sets}); err != nil {
 		return nil, fmt.Errorf("set up the cache of referenced ReplicaSets: %w", err)
 	}
-	return &workloads{main: mgr.GetCache(), sets: sets, referring: rollouts.referring, watched: map[spec.Kind]bool{}}, nil
+	return sets, nil
 }
 
 // startedWithCaches is a cache that a manager starts together with its own.
@@ -137,7 +136,7 @@ func (w *workloads) follow(kind spec.Kind) error {
 		return nil
 	}
 	obj, from := w.of(kind)
-	if err := w.watch(source.Kind(from, obj, handler.EnqueueRequestsFromMapFunc(w.referring(kind)))); err != nil {
+	if err := w.watch(from, obj, handler.EnqueueRequestsFromMapFunc(w.referring(kind))); err != nil {
 		return fmt.Errorf("watch %ss: %w", kind, err)
 	}
 	w.watched[kind] = true

@@ -73,7 +73,7 @@ func (p *pass) sizeStacks(b spec.BlueGreen) {
 	full := p.spec.Replicas
 	if p.create != nil { // without pods, so that the preview Service selects them from the first one on
 		p.scaleNew(0, "a new version")
-	} else if !p.is.Abort && !p.decidesFast() {
+	} else if !p.is.Abort && !p.begun { // no pods for an update that no status knows of: one that overtakes it would take them for ones that served
 		size, why := p.previewSize(b)
 		p.resize(p.new, p.withSurge(p.new, size), why, b)
 	}
@@ -244,6 +244,9 @@ func (p *pass) previewReady(b spec.BlueGreen) (bool, string) {
 // retireStacks takes away the pods of versions that nothing sends to any more, after their delays.
 func (p *pass) retireStacks(b spec.BlueGreen) {
 	if p.is.Abort && b.AbortScaleDown && p.new != nil {
+		if p.observedSelects(b.ActiveService) == p.new.hash { // a deadline that it has is from before the switch was seen
+			p.keep(p.new)
+		}
 		p.retire(p.new, b.AbortScaleDownDelay, retirement{
 			size: p.new.desired(), reason: "the update was aborted", services: []string{b.ActiveService},
 		})

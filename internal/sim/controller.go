@@ -38,19 +38,37 @@ type Pass struct {
 	Unseen, UnseenEvictions int
 }
 
-// Control puts a controller in charge of the world's Rollout.
-func (w *World) Control(c *Controller) {
-	c.world, w.controller = w, c
-	c.wakeUp()
+// Loop is what is in charge of a World's Rollout: a [Controller], or the real one (package shell).
+type Loop interface {
+	// Notify tells of something that has changed.
+	Notify()
+	// Due is when it acts next by itself, zero if it will not, and Act does what is due.
+	Due() time.Time
+	Act()
+	// Nudge wakes it for nothing, as an event does that comes twice.
+	Nudge()
 }
 
-// Controller is what is in charge.
-func (w *World) Controller() *Controller { return w.controller }
+// Control puts a controller in charge of the world's Rollout.
+func (w *World) Control(c *Controller) {
+	c.world = w
+	w.Charge(c)
+}
+
+// Charge puts a loop in charge of the world's Rollout.
+func (w *World) Charge(l Loop) {
+	w.loop = l
+	l.Notify()
+}
+
+// Loop is what is in charge.
+func (w *World) Loop() Loop { return w.loop }
 
 // Wake is when the controller looks again if nothing happens first.
 func (c *Controller) Wake() time.Time { return c.wake }
 
-func (c *Controller) wakeUp() {
+// Notify has it look again, as late as it hears of things.
+func (c *Controller) Notify() {
 	delay := c.world.Lag()
 	if c.Deaf != nil {
 		delay += c.Deaf()
@@ -61,16 +79,17 @@ func (c *Controller) wakeUp() {
 // Nudge wakes the controller for nothing, as an event does that comes twice.
 func (c *Controller) Nudge() { c.due = earliest(c.due, c.world.now) }
 
-func (c *Controller) dueAt() time.Time {
+// Due is when it looks again.
+func (c *Controller) Due() time.Time {
 	if c.world.rollout == nil {
 		return time.Time{}
 	}
 	return earliest(c.due, c.wake)
 }
 
-// pass observes, decides and acts, once. What it leaves undone, because something was refused, had changed, was seen too old
+// Act observes, decides and acts, once. What it leaves undone, because something was refused, had changed, was seen too old
 // or because it crashed, it does when it looks again.
-func (c *Controller) pass() {
+func (c *Controller) Act() {
 	w := c.world
 	c.due, c.wake = time.Time{}, time.Time{}
 	observed, unseen := w.observe(c.view())
@@ -103,7 +122,7 @@ func (c *Controller) pass() {
 		c.wake = time.Time{}
 	}
 	if !pass.Whole() || pass.Stale {
-		c.wakeUp()
+		c.Notify()
 	}
 	if pass.Crashed {
 		w.restart()

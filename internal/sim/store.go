@@ -142,8 +142,8 @@ func (w *World) set(name string) *set {
 }
 
 func (w *World) notify() {
-	if w.controller != nil {
-		w.controller.wakeUp()
+	if w.loop != nil {
+		w.loop.Notify()
 	}
 	w.experiments.controller.wakeUp()
 }

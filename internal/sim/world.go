@@ -51,7 +51,7 @@ type World struct {
 	// Watch is called after each thing that happens, Wrote after each write of the controller.
 	Watch, Wrote func()
 
-	controller *Controller
+	loop Loop
 }
 
 // Options are how a cluster behaves.
@@ -142,8 +142,8 @@ func (w *World) Due() time.Time {
 // DueBesidesMeasuring is when something happens other than that a metric is measured, which may go on for ever.
 func (w *World) DueBesidesMeasuring() time.Time {
 	due := w.dueInCluster()
-	if w.controller != nil {
-		due = earliest(due, w.controller.dueAt())
+	if w.loop != nil {
+		due = earliest(due, w.loop.Due())
 	}
 	experiment, _ := w.experiments.controller.dueAt()
 	return earliest(due, experiment)
@@ -187,7 +187,7 @@ func (w *World) perform() {
 		return
 	}
 	if !w.experiments.controller.pass() {
-		w.controller.pass()
+		w.loop.Act()
 	}
 }
 

@@ -96,7 +96,7 @@ func isBlueGreen(s resolved) bool {
 
 // catchUp takes the present limits for granted once they have been reached, and everybody can know.
 func (r *rules) catchUp() {
-	if !r.world.Quiet() {
+	if r.acting || !r.world.Quiet() {
 		return
 	}
 	s := r.now()

@@ -100,7 +100,7 @@ var disturbances = []disturbance{
 
 	{1, "the Deployment goes", func(h *history) { h.world.DeleteDeployment() }},
 	{2, "the clock jumps", func(h *history) { h.world.Jump(time.Duration(h.IntN(300)) * time.Second) }},
-	{1, "an event comes twice", func(h *history) { h.world.Controller().Nudge() }},
+	{1, "an event comes twice", func(h *history) { h.world.Loop().Nudge() }},
 }
 
 // image is one of a few, so that one often comes back to an old one.

@@ -3,6 +3,7 @@
 //
 //	history.go   a history from a seed: play it, calm it down, see that it ends well
 //	disorder.go  what people and fate do
+//	shell.go     tier two: what goes wrong around the controller's own shell
 //	rules.go     what must hold at every instant
 //
 // [Play] returns what is wrong with a seed's history, or nil. Equal seeds give equal histories, so a seed is a bug report.

@@ -15,6 +15,7 @@ var (
 	first   = flag.Uint64("first", 1, "the first seed")
 	seed    = flag.Uint64("seed", 0, "the one history to replay, with everything that happens in it")
 	routed  = flag.Bool("routed", false, "whether the canaries of the one history have routers or Services")
+	shelled = flag.Bool("shell", false, "whether the controller's own shell is played")
 	moves   = flag.String("moves", "all", "which of its moves to replay, with commas; empty for none")
 	without = flag.String("without", "", "which kinds of disorder to leave out of it, with commas: staleness, crashes, delays")
 )
@@ -25,8 +26,21 @@ func TestExplore(t *testing.T) { explore(t, Trial{}) }
 // TestExploreRouted does so with canaries that have routers, or Services of their own.
 func TestExploreRouted(t *testing.T) { explore(t, Trial{Routed: true}) }
 
+// TestExploreShell and TestExploreShellRouted play the controller's own shell, one history for each twenty of the others.
+func TestExploreShell(t *testing.T) { explore(t, Trial{Shell: true}) }
+
+// TestExploreShellRouted does so with canaries that have routers.
+func TestExploreShellRouted(t *testing.T) { explore(t, Trial{Shell: true, Routed: true}) }
+
+// share is of how many seeds one is tier two's.
+const share = 20
+
 func explore(t *testing.T, kind Trial) {
 	t.Helper()
+	seeds := *seeds
+	if kind.Shell {
+		seeds = (seeds + share - 1) / share
+	}
 	start := time.Now()
 	var next atomic.Uint64
 	next.Store(*first)
@@ -36,10 +50,10 @@ func explore(t *testing.T, kind Trial) {
 		wg.Go(func() {
 			for failed.Load() < 5 {
 				n := next.Add(1) - 1
-				if n >= *first+*seeds {
+				if n >= *first+seeds {
 					return
 				}
-				if fault := Play(Trial{Seed: n, Routed: kind.Routed}, Real, nil); fault != nil {
+				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell}, Real, nil); fault != nil {
 					failed.Add(1)
 					t.Error(Shrink(fault, Real))
 				}
@@ -47,7 +61,7 @@ func explore(t *testing.T, kind Trial) {
 		})
 	}
 	wg.Wait()
-	took, played := time.Since(start), min(next.Load(), *first+*seeds)-*first
+	took, played := time.Since(start), min(next.Load(), *first+seeds)-*first
 	t.Logf("%d histories in %s: %.0f a minute", played, took.Round(time.Millisecond), float64(played)/took.Minutes())
 }
 
@@ -63,7 +77,7 @@ func TestReplay(t *testing.T) {
 
 // replayed is the trial that the flags tell of.
 func replayed(t *testing.T) Trial {
-	trial := Trial{Seed: *seed, Routed: *routed}
+	trial := Trial{Seed: *seed, Routed: *routed, Shell: *shelled}
 	if *moves != "all" {
 		trial.Moves = []int{}
 		for text := range strings.FieldsFuncSeq(*moves, func(r rune) bool { return r == ',' }) {

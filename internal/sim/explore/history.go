@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/sim/shell"
 )
 
 // Engine decides; plan.Next does, or a broken version of it.
@@ -17,7 +18,9 @@ type Engine func(plan.Observed) plan.Plan
 // Subject is what is tried: an engine, and the loop around it.
 type Subject struct {
 	Engine Engine
-	Shell  sim.Flaws
+	// Shell are the flaws of tier one's loop, Break is what breaks the shell of tier two.
+	Shell sim.Flaws
+	Break func(*shell.Parts)
 }
 
 // Real is the engine as it is, in a loop without flaws.
@@ -32,7 +35,10 @@ type history struct {
 	sources [2]*rand.PCG
 
 	Trial
-	world *sim.World
+	engine Engine
+	world  *sim.World
+	// shell is what is in charge in tier two.
+	shell *shell.Shell
 	rules rules
 	fault *Fault
 	log   func(format string, args ...any)
@@ -50,7 +56,7 @@ const enough = 4000
 
 // Play plays a history and returns what is wrong with it, nil if nothing is. log, if there is one, is told of all that happens.
 func Play(t Trial, s Subject, log func(format string, args ...any)) *Fault {
-	h := &history{Trial: t, log: log, telling: log != nil}
+	h := &history{Trial: t, engine: s.Engine, log: log, telling: log != nil}
 	for i, r := range []**rand.Rand{&h.Rand, &h.chaos} {
 		h.sources[i] = rand.NewPCG(0, 0)
 		*r = rand.New(h.sources[i])
@@ -94,6 +100,7 @@ func (h *history) build(s Subject) {
 			h.crash = 0
 		case Delays:
 			h.slowest, h.deaf = 0, 0
+		case Timeouts: // the loop of tier one has none
 		}
 	}
 	h.world = sim.New(sim.Options{
@@ -105,11 +112,23 @@ func (h *history) build(s Subject) {
 	h.world.Watch, h.world.Wrote = h.rules.watch, h.rules.wrote
 	h.furnish()
 	h.world.Create(h.rollout())
+	h.control(s)
+	h.rules.after()
+	h.describe("BEGINS")
+}
+
+// control puts the subject in charge.
+func (h *history) control(s Subject) {
+	if h.Shell {
+		h.shell = shell.Control(shell.Options{
+			World: h.world, Rand: h.chaos, Engine: s.Engine, Break: s.Break, Weather: h.weather(),
+			OnPlan: h.rules.plan, OnWrite: h.rules.write, OnPass: h.rules.pass, Meanwhile: h.meanwhile,
+		})
+		return
+	}
 	h.world.Control(&sim.Controller{
 		Next: s.Engine, Flaws: s.Shell, View: h.view, CrashAfter: h.crashAfter, Deaf: h.deafness, OnPlan: h.rules.plan, OnPass: h.rules.pass,
 	})
-	h.rules.after()
-	h.describe("BEGINS")
 }
 
 // describe tells what is asked of the controller now.
@@ -235,6 +254,7 @@ func (h *history) settle() {
 // end puts an end to all disorder and sees that the rollout comes to its end too, in bounded time, and then does nothing more.
 func (h *history) end() {
 	h.calm = true
+	h.clear()
 	h.sow(most + 1)
 	h.log("%s calm", h.world.Elapsed())
 	h.mend()

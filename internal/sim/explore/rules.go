@@ -40,6 +40,10 @@ type rules struct {
 	// busy counts the passes in one instant.
 	busy int
 	at   time.Time
+	// meddled: something happened from outside between what the pass decided and its end.
+	meddled bool
+	// acting: a pass is under way, and time may pass between its writes.
+	acting bool
 }
 
 // before notes how things are just before something happens from outside.
@@ -52,7 +56,7 @@ func (r *rules) after() {
 	r.seeEdit()
 	r.seeHand()
 	r.told = map[string]bool{}
-	r.busy = 0
+	r.busy, r.meddled = 0, true
 }
 
 // watch is called after everything that happens in the world.
@@ -82,6 +86,7 @@ func (r *rules) wrote() {
 
 // plan checks what the controller decided, before it is done.
 func (r *rules) plan(p sim.Pass) {
+	r.meddled, r.acting = false, r.history.Shell
 	s, ok := r.resolve(p.Observed.Rollout, p.Observed.Workload)
 	r.allow(resolved{s, ok})
 	unseen := p.Unseen
@@ -103,8 +108,19 @@ func (r *rules) plan(p sim.Pass) {
 	r.carried(p, s)
 }
 
+// write is called before each write of tier two's shell: between a decision and its writes other things may happen.
+func (r *rules) write(p sim.Pass) {
+	r.tightened, r.written = tightens(p.Plan), r.world.Rollout()
+	if p.Observed.Rollout != nil {
+		r.seen = p.Observed.Rollout
+	}
+}
+
 // heard checks that a write does not undo what a person asked for meanwhile.
 func (r *rules) heard() {
+	if r.seen == nil {
+		return // it gave back what a Rollout used that is gone
+	}
 	seen, was, is := r.seen.Status, r.written.Status, r.world.Rollout().Status
 	if was.Abort && !seen.Abort && !is.Abort || was.PromoteFull && !seen.PromoteFull && !is.PromoteFull {
 		r.history.fail("people", "what was asked for is overwritten before it was heard")
@@ -123,6 +139,7 @@ func tightens(p plan.Plan) bool {
 
 // pass checks what was written down, and told.
 func (r *rules) pass(p sim.Pass) {
+	r.acting = false
 	r.passes++
 	if r.history.telling {
 		r.history.log("%s pass %s; there are %s", r.world.Elapsed(), tellPass(p), r.world.Pods())
@@ -157,7 +174,7 @@ func (r *rules) pure(p sim.Pass) {
 	if r.passes%32 != 0 {
 		return
 	}
-	if again := r.world.Controller().Next(p.Observed); !reflect.DeepEqual(again.Notes, p.Plan.Notes) || again.Writes() != p.Plan.Writes() {
+	if again := r.history.engine(p.Observed); !reflect.DeepEqual(again.Notes, p.Plan.Notes) || again.Writes() != p.Plan.Writes() {
 		r.history.fail("purity", "the same observation gives another plan")
 	}
 }
@@ -201,11 +218,11 @@ func (r *rules) people(p sim.Pass) {
 func (r *rules) events(p sim.Pass) {
 	// Versions may grow by the same numbers, and one pause may follow another, at two steps: what counts is the step that the engine
 	// knew of, and the one that it went on to.
-	if p.Crashed { // and so what it did is not told, but may be undone
+	if p.Crashed || r.meddled || r.history.Shell && p.Conflict && p.Writes > 0 { // and so what it did is not told, but may be undone
 		r.told = map[string]bool{}
 	}
 	from, to := p.Observed.Rollout.Status, r.world.Rollout().Status
-	step := fmt.Sprint(from.CurrentStepHash, stepIndex(from), stepIndex(to))
+	step := fmt.Sprint(from.CurrentPodHash, to.CurrentPodHash, from.CurrentStepHash, stepIndex(from), stepIndex(to))
 	for _, e := range p.Plan.Events {
 		key := e.Reason + "|" + e.Message
 		if undone := opposite(e); undone != "" {
@@ -214,7 +231,7 @@ func (r *rules) events(p sim.Pass) {
 		if e.Reason != v1alpha1.EventRolloutAborted && e.Reason != v1alpha1.EventRolloutCompleted { // an update ends once
 			key += "|" + step
 		}
-		if e.Reason == v1alpha1.ReasonInvalidSpec && !invalid(p.Observed.Rollout) {
+		if e.Reason == v1alpha1.ReasonInvalidSpec && !invalid(p.Observed.Rollout, e.Message) {
 			delete(r.told, key)
 		}
 		if r.told[key] {
@@ -227,9 +244,11 @@ func (r *rules) events(p sim.Pass) {
 	}
 }
 
-// invalid reports whether a Rollout says that its spec is.
-func invalid(ro *v1alpha1.Rollout) bool {
-	return slices.ContainsFunc(ro.Status.Conditions, func(c v1alpha1.RolloutCondition) bool { return c.Type == v1alpha1.ConditionInvalidSpec })
+// invalid reports whether a Rollout says that its spec is, with these words.
+func invalid(ro *v1alpha1.Rollout, message string) bool {
+	return slices.ContainsFunc(ro.Status.Conditions, func(c v1alpha1.RolloutCondition) bool {
+		return c.Type == v1alpha1.ConditionInvalidSpec && strings.HasPrefix(c.Message, message)
+	})
 }
 
 // opposite is what an event makes possible to be told again: what is paused again may be resumed again.

@@ -105,7 +105,7 @@ func (r *rules) promotion(p sim.Pass, s spec.Rollout) {
 			r.history.fail("promotion", "%s is promoted before its pods are available", to.StableRS)
 		}
 	case spec.BlueGreen:
-		if now := r.world.Selects(strategy.ActiveService); now != to.StableRS && !p.Conflict && !p.Crashed {
+		if now := r.world.Selects(strategy.ActiveService); now != to.StableRS && p.Whole() && !r.meddled {
 			r.history.fail("promotion", "%s is promoted while %s selects %s", to.StableRS, strategy.ActiveService, now)
 		}
 		run := to.BlueGreen.PostPromotionAnalysisRunStatus

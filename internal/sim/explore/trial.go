@@ -13,6 +13,8 @@ type Trial struct {
 	Seed uint64
 	// Routed: canaries have routers, or Services of their own without one.
 	Routed bool
+	// Shell: the controller's own shell is played, on an API server in memory, in the place of tier one's loop.
+	Shell bool
 	// Moves are the disturbances that happen, by their place in the seed's history; nil for all of them.
 	Moves []int
 	// Without are kinds of disorder that are left out.
@@ -27,6 +29,7 @@ const (
 	Staleness Disorder = "staleness" // the controller sees old objects
 	Crashes   Disorder = "crashes"   // the controller stops between two writes
 	Delays    Disorder = "delays"    // everybody hears late of everything
+	Timeouts  Disorder = "timeouts"  // requests get no answer; of tier two alone
 )
 
 // Fault is what is wrong with a history.
@@ -46,6 +49,9 @@ func (t Trial) flags() string {
 	text := fmt.Sprintf("-seed %d", t.Seed)
 	if t.Routed {
 		text += " -routed"
+	}
+	if t.Shell {
+		text += " -shell"
 	}
 	if t.Moves != nil {
 		var moves []string
@@ -105,8 +111,8 @@ func (t Trial) shorter() func(yield func(Trial) bool) {
 				return
 			}
 		}
-		for _, d := range []Disorder{Staleness, Crashes, Delays} {
-			if slices.Contains(t.Without, d) {
+		for _, d := range []Disorder{Staleness, Crashes, Delays, Timeouts} {
+			if slices.Contains(t.Without, d) || d == Timeouts && !t.Shell {
 				continue
 			}
 			cut := t

@@ -1,0 +1,67 @@
+package controller
+
+import (
+	"log/slog"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/telemetry"
+)
+
+// Parts are what the reconciler of Rollouts needs of the world. In a process they come from a manager, in the exploration from an API
+// server in memory (internal/sim/shell): the reconciler cannot tell.
+type Parts struct {
+	Clock clock.PassiveClock
+	// Client reads from the caches and writes to the API server; Live reads from the API server.
+	Client client.Client
+	Live   client.Reader
+	// Cache is where Client reads; Sets has the ReplicaSets that a workloadRef may refer to.
+	Cache, Sets cache.Cache
+	Mapper      meta.RESTMapper
+	Events      record.EventRecorder
+	Log         *slog.Logger
+	Meters      *telemetry.Meters
+	// Engine decides; nil for plan.Next.
+	Engine func(plan.Observed) plan.Plan
+}
+
+// Watch is a kind of object whose changes concern Rollouts.
+type Watch struct {
+	Object     client.Object
+	Handler    handler.EventHandler
+	Predicates []predicate.Predicate
+}
+
+// Watches are the kinds that are watched from the beginning, besides Rollouts. Others are followed from the first Rollout on that names
+// one: see Follow.
+func (r *Rollouts) Watches(clusterTemplates bool) []Watch {
+	owner := handler.EnqueueRequestForOwner(r.client.Scheme(), r.client.RESTMapper(), &v1alpha1.Rollout{}, handler.OnlyControllerOwner())
+	using := handler.EnqueueRequestsFromMapFunc(r.rolloutsUsing)
+	watches := []Watch{
+		{Object: &appsv1.ReplicaSet{}, Handler: owner},
+		{Object: &v1alpha1.AnalysisRun{}, Handler: owner, Predicates: []predicate.Predicate{phaseChanged}},
+		{Object: &v1alpha1.Experiment{}, Handler: owner},
+		{Object: &v1alpha1.AnalysisTemplate{}, Handler: using},
+		{Object: &corev1.Service{}, Handler: handler.EnqueueRequestsFromMapFunc(r.rolloutsOf)},
+	}
+	if clusterTemplates {
+		watches = append(watches, Watch{Object: &v1alpha1.ClusterAnalysisTemplate{}, Handler: using})
+	}
+	return watches
+}
+
+// Follow says how to hear of changes to objects of a kind that a cache has, for kinds that are watched when the first Rollout names one.
+// No pass may begin before.
+func (r *Rollouts) Follow(watch func(from cache.Cache, what client.Object, to handler.EventHandler) error) {
+	r.workloads.watch, r.routes.watch = watch, watch
+}

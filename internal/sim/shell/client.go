@@ -1,0 +1,239 @@
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-delivery/sluice/internal/sim"
+)
+
+// apiClient reads from the caches of a process and writes to the World's API server.
+type apiClient struct {
+	*process
+	*caches
+}
+
+var _ client.Client = &apiClient{}
+
+// write does one write, unless the process crashes before it, or nobody hears of it, or nobody hears of the answer.
+func (p *process) write(k kind, verb string, do func() error) error {
+	p.meanwhile()
+	if p.writes == 0 {
+		panic(crash{})
+	}
+	p.shell.OnWrite(p.pass)
+	if err := p.lost(k, verb); err != nil {
+		if p.shell.Rand.IntN(2) == 0 {
+			_ = do() // it is done, and nobody knows
+		}
+		p.pass.Conflict = true
+		return err
+	}
+	if err := do(); err != nil {
+		p.pass.Conflict = p.pass.Conflict || !isRefusal(err)
+		return err
+	}
+	p.pass.Writes++
+	if p.writes > 0 {
+		if p.writes--; p.writes == 0 && p.shell.Rand.IntN(2) == 0 {
+			panic(crash{}) // before it has heard that it was done
+		}
+	}
+	return nil
+}
+
+// isRefusal reports whether the plan is made anew with what a write brought.
+func isRefusal(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsAlreadyExists(err) }
+
+// meanwhile lets the world go on before a write: somebody does something, time passes, and perhaps another process takes the lead. This one,
+// stopped in the middle of its pass, does not know of that, and may do a write or two more before it does.
+func (p *process) meanwhile() {
+	s := p.shell
+	if !s.happens(s.Weather.Slow) || s.leader != p {
+		return
+	}
+	if s.Meanwhile != nil && s.Rand.IntN(2) == 0 {
+		s.Meanwhile()
+	}
+	stall := s.upTo(longestWrite)
+	if s.happens(s.Weather.HandOver) {
+		s.start(true)
+		stall = s.upTo(longestStall)
+		p.writes = s.Rand.IntN(3)
+	}
+	s.World.Run(s.World.Now().Add(stall))
+}
+
+// Create creates an object.
+func (c *apiClient) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
+	k := kindOf(o)
+	return c.write(k, "create", func() error {
+		made, err := c.shell.server.Create(k, o.DeepCopyObject().(sim.Object))
+		if err == nil {
+			copyInto(made, o)
+		}
+		return err
+	})
+}
+
+// Delete deletes an object.
+func (c *apiClient) Delete(_ context.Context, o client.Object, options ...client.DeleteOption) error {
+	k := kindOf(o)
+	var d client.DeleteOptions
+	d.ApplyOptions(options)
+	return c.write(k, "delete", func() error { return c.shell.server.Delete(k, o.GetName(), d.Preconditions) })
+}
+
+// Patch patches an object, and leaves its status alone where that is kept apart.
+func (c *apiClient) Patch(_ context.Context, o client.Object, patch client.Patch, _ ...client.PatchOption) error {
+	return c.patch(o, patch, false)
+}
+
+func (c *apiClient) patch(o client.Object, patch client.Patch, status bool) error {
+	k := kindOf(o)
+	if patch.Type() != types.MergePatchType {
+		return fmt.Errorf("a %s: %w", patch.Type(), errNobody)
+	}
+	data, err := patch.Data(o)
+	if err != nil {
+		return err
+	}
+	return c.write(k, "patch", func() error {
+		next, err := patched(c.shell.server.Get(k, o.GetName()), data)
+		if err != nil || next == nil {
+			return orNotFound(err, k, o.GetName())
+		}
+		now, changed, err := c.shell.server.Update(k, next, status)
+		if err != nil {
+			return err
+		}
+		if !changed {
+			c.pass.Idle = fmt.Sprintf("patch of %s %s that changes nothing: %s", k.Kind, o.GetName(), data)
+		}
+		copyInto(now, o)
+		return nil
+	})
+}
+
+func orNotFound(err error, k kind, name string) error {
+	if err != nil {
+		return err
+	}
+	return notFound(k, name)
+}
+
+// patched is an object with a JSON merge patch applied, nil if there is no object.
+func patched(have sim.Object, data []byte) (sim.Object, error) {
+	if have == nil {
+		return nil, nil //nolint:nilnil // the caller knows what is missing
+	}
+	before, err := json.Marshal(have)
+	if err != nil {
+		return nil, err
+	}
+	after, err := jsonpatch.MergePatch(before, data)
+	if err != nil {
+		return nil, err
+	}
+	next := reflect.New(reflect.TypeOf(have).Elem()).Interface().(sim.Object)
+	return next, json.Unmarshal(after, next)
+}
+
+// Update is for nobody: what is not guarded by a patch of what differs overwrites what others have written.
+func (*apiClient) Update(context.Context, client.Object, ...client.UpdateOption) error {
+	return errNobody
+}
+
+// DeleteAllOf is for nobody.
+func (*apiClient) DeleteAllOf(context.Context, client.Object, ...client.DeleteAllOfOption) error {
+	return errNobody
+}
+
+// Apply is for nobody.
+func (*apiClient) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+	return errNobody
+}
+
+// Status writes statuses.
+func (c *apiClient) Status() client.SubResourceWriter { return subresource{c, "status"} }
+
+// SubResource writes a subresource.
+func (c *apiClient) SubResource(name string) client.SubResourceClient { return subresource{c, name} }
+
+// Scheme has the kinds that the controller knows.
+func (*apiClient) Scheme() *runtime.Scheme { return scheme }
+
+// RESTMapper knows the kinds of the World.
+func (*apiClient) RESTMapper() meta.RESTMapper { return mapper }
+
+// GroupVersionKindFor is the kind of an object.
+func (*apiClient) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, error) {
+	return gvkOf(o), nil
+}
+
+// IsObjectNamespaced is true of all kinds here.
+func (*apiClient) IsObjectNamespaced(runtime.Object) (bool, error) { return true, nil }
+
+// subresource writes what is kept apart from an object: its status, its size, its eviction.
+type subresource struct {
+	*apiClient
+	name string
+}
+
+// Get is for nobody.
+func (subresource) Get(context.Context, client.Object, client.Object, ...client.SubResourceGetOption) error {
+	return errNobody
+}
+
+// Apply is for nobody.
+func (subresource) Apply(context.Context, runtime.ApplyConfiguration, ...client.SubResourceApplyOption) error {
+	return errNobody
+}
+
+// Create evicts a pod.
+func (s subresource) Create(_ context.Context, o client.Object, what client.Object, _ ...client.SubResourceCreateOption) error {
+	eviction, ok := what.(*policyv1.Eviction)
+	if !ok {
+		return errNobody
+	}
+	var is *metav1.Preconditions
+	if eviction.DeleteOptions != nil {
+		is = eviction.DeleteOptions.Preconditions
+	}
+	return s.write(kind{Kind: "Pod"}, "evict", func() error { return s.shell.server.Evict(o.GetName(), is) })
+}
+
+// Update sets the size of a Deployment.
+func (s subresource) Update(_ context.Context, o client.Object, options ...client.SubResourceUpdateOption) error {
+	var u client.SubResourceUpdateOptions
+	u.ApplyOptions(options)
+	scale, ok := u.SubResourceBody.(*autoscalingv1.Scale)
+	if !ok {
+		return errNobody
+	}
+	return s.write(kind{Group: "apps", Kind: "Deployment"}, "scale", func() error {
+		now, err := s.shell.server.Scale(o.GetName(), scale.ResourceVersion, scale.Spec.Replicas)
+		if err == nil {
+			scale.ResourceVersion = now.GetResourceVersion()
+		}
+		return err
+	})
+}
+
+// Patch patches a status.
+func (s subresource) Patch(_ context.Context, o client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
+	return s.patch(o, patch, true)
+}

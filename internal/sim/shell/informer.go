@@ -1,0 +1,242 @@
+package shell
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/sim"
+)
+
+type kind = schema.GroupKind
+
+// kinds are those that caches may have.
+var kinds = []kind{
+	{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindRollout},
+	replicaSets,
+	{Kind: "Service"},
+	{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindAnalysisRun},
+	{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindExperiment},
+	{Group: v1alpha1.GroupVersion.Group, Kind: "AnalysisTemplate"},
+	{Group: "apps", Kind: "Deployment"},
+	{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute"},
+	{Group: "networking.k8s.io", Kind: "Ingress"},
+}
+
+var replicaSets = kind{Group: "apps", Kind: "ReplicaSet"}
+
+// change is what a watch tells of: an object that is new, another, or gone.
+type change struct {
+	was, is sim.Object
+	// losses and evictions are of how many the ReplicaSets tell then.
+	losses, evictions int
+}
+
+// changes are all changes of a kind, in their order.
+type changes struct {
+	kind kind
+	all  []change
+	now  []sim.Object
+}
+
+// note adds what has changed since the last time.
+func (c *changes) note(server sim.Server) {
+	now := server.Objects(c.kind)
+	losses, evictions := server.Reported()
+	add := func(was, is sim.Object) { c.all = append(c.all, change{was, is, losses, evictions}) }
+	for _, was := range c.now {
+		if i := indexOf(now, was.GetName()); i < 0 || now[i].GetUID() != was.GetUID() {
+			add(was, nil)
+		}
+	}
+	for i, is := range now {
+		j := indexOf(c.now, is.GetName())
+		switch {
+		case j < 0 || c.now[j].GetUID() != is.GetUID():
+			add(nil, is)
+		case c.now[j] == is:
+		case is.GetResourceVersion() == c.now[j].GetResourceVersion() && equality.Semantic.DeepEqual(is, c.now[j]):
+			now[i] = c.now[j]
+		default:
+			add(c.now[j], is)
+		}
+	}
+	c.now = now
+}
+
+func indexOf(objects []sim.Object, name string) int {
+	return slices.IndexFunc(objects, func(o sim.Object) bool { return o.GetName() == name })
+}
+
+// informer is the cache of one kind in one process, and the watch that fills it.
+type informer struct {
+	*changes
+	shell *Shell
+	// heard is how many of the changes it has been told of; at is when it is told of more.
+	heard int
+	at    time.Time
+	// lists: the watch was cut off, and all is listed anew.
+	lists bool
+
+	objects  []sim.Object
+	indices  map[string]client.IndexerFunc
+	handlers []registration
+	queue    *queue
+}
+
+type registration struct {
+	handler.EventHandler
+	predicates []predicate.Predicate
+}
+
+// concerns reports whether the controller keeps an object in its cache: of ReplicaSets those alone that have a version's hash.
+func (i *informer) concerns(o sim.Object) bool {
+	return i.kind != replicaSets || o.GetLabels()[v1alpha1.PodTemplateHashLabel] != ""
+}
+
+// fill lists what there is, or what there was some changes ago.
+func (i *informer) fill(back int) {
+	i.heard = max(0, len(i.all)-back)
+	i.objects = nil
+	for _, c := range i.all[:i.heard] {
+		i.apply(c)
+	}
+	i.hear()
+}
+
+// hear arranges for the watch to tell of changes that it has not told of yet.
+func (i *informer) hear() {
+	if i.heard == len(i.all) || !i.at.IsZero() {
+		return
+	}
+	wait := i.shell.World.Lag()
+	if i.shell.happens(i.shell.Weather.Late) {
+		wait += i.shell.upTo(latest)
+	}
+	if i.shell.happens(i.shell.Weather.Cut) {
+		wait += i.shell.upTo(longestCut)
+		i.lists = true
+	}
+	i.at = i.shell.World.Now().Add(wait)
+}
+
+// tell takes in what the watch tells now: some of the changes in their order, or where it was cut off all that is different.
+func (i *informer) tell() {
+	i.at = time.Time{}
+	if i.lists {
+		i.relist()
+		return
+	}
+	n := len(i.all) - i.heard
+	if i.shell.happens(i.shell.Weather.Late) {
+		n = 1 + i.shell.Rand.IntN(n)
+	}
+	for range n {
+		c := i.all[i.heard]
+		i.heard++
+		i.take(c)
+		if c.is != nil && i.shell.happens(i.shell.Weather.Twice) {
+			i.take(change{was: c.is, is: c.is})
+		}
+	}
+	i.hear()
+}
+
+// relist compares what was known with what there is. What was deleted and made anew in between is an update to whoever hears of it.
+func (i *informer) relist() {
+	i.lists, i.heard = false, len(i.all)
+	for _, was := range slices.Clone(i.objects) {
+		if indexOf(i.now, was.GetName()) < 0 {
+			i.take(change{was: was})
+		}
+	}
+	for _, is := range i.now {
+		var was sim.Object
+		if at := indexOf(i.objects, is.GetName()); at >= 0 {
+			was = i.objects[at]
+		}
+		i.take(change{was: was, is: is})
+	}
+}
+
+// take takes a change in and tells of it.
+func (i *informer) take(c change) {
+	if c.was != nil && !i.concerns(c.was) {
+		c.was = nil
+	}
+	if c.is != nil && !i.concerns(c.is) {
+		c.is = nil
+	}
+	i.apply(c)
+	for _, h := range i.handlers {
+		h.tell(c, i.queue)
+	}
+}
+
+func (i *informer) apply(c change) {
+	o := c.is
+	if o == nil {
+		o = c.was
+	}
+	if o == nil {
+		return
+	}
+	at := indexOf(i.objects, o.GetName())
+	switch {
+	case c.is == nil || !i.concerns(c.is):
+		if at >= 0 {
+			i.objects = slices.Delete(i.objects, at, at+1)
+		}
+	case at >= 0:
+		i.objects[at] = c.is
+	default:
+		i.objects = append(i.objects, c.is)
+	}
+}
+
+func (r registration) tell(c change, q *queue) {
+	ctx := context.Background()
+	passes := func(does func(predicate.Predicate) bool) bool {
+		return !slices.ContainsFunc(r.predicates, func(p predicate.Predicate) bool { return !does(p) })
+	}
+	switch {
+	case c.was == nil && c.is == nil:
+	case c.was == nil:
+		if e := (event.CreateEvent{Object: c.is}); passes(func(p predicate.Predicate) bool { return p.Create(e) }) {
+			r.Create(ctx, e, q)
+		}
+	case c.is == nil:
+		if e := (event.DeleteEvent{Object: c.was}); passes(func(p predicate.Predicate) bool { return p.Delete(e) }) {
+			r.Delete(ctx, e, q)
+		}
+	default:
+		if e := (event.UpdateEvent{ObjectOld: c.was, ObjectNew: c.is}); passes(func(p predicate.Predicate) bool { return p.Update(e) }) {
+			r.Update(ctx, e, q)
+		}
+	}
+}
+
+// register has a handler told of all that is there, and of what changes.
+func (i *informer) register(r registration) {
+	i.handlers = append(i.handlers, r)
+	for _, o := range i.objects {
+		r.tell(change{is: o}, i.queue)
+	}
+}
+
+// unreported is of how many of the world's losses and evictions its ReplicaSets do not tell.
+func (i *informer) unreported() (losses, evictions int) {
+	losses, evictions = i.shell.World.Losses, i.shell.World.Evictions
+	if i.heard > 0 {
+		losses, evictions = losses-i.all[i.heard-1].losses, evictions-i.all[i.heard-1].evictions
+	}
+	return losses, evictions
+}

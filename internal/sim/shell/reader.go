@@ -1,0 +1,193 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/controller"
+	"github.com/sluice-delivery/sluice/internal/sim"
+)
+
+var (
+	scheme = controller.Scheme()
+	// mapper knows the kinds that the World has.
+	mapper = func() meta.RESTMapper {
+		m := meta.NewDefaultRESTMapper(nil)
+		m.Add(v1alpha1.GroupVersion.WithKind(v1alpha1.KindRollout), meta.RESTScopeNamespace)
+		for _, k := range kinds {
+			m.Add(k.WithVersion("v1"), meta.RESTScopeNamespace)
+		}
+		return m
+	}()
+)
+
+func gvkOf(o runtime.Object) schema.GroupVersionKind {
+	gvk, err := apiutil.GVKForObject(o, scheme)
+	if err != nil {
+		panic(err) // the shell reads nothing that its scheme does not have
+	}
+	return gvk
+}
+
+func kindOf(o runtime.Object) kind {
+	k := gvkOf(o).GroupKind()
+	k.Kind = strings.TrimSuffix(k.Kind, "List")
+	return k
+}
+
+// caches are those of a process, as the reconciler sees them.
+type caches struct{ *process }
+
+var _ cache.Cache = &caches{}
+
+// GetInformer is for nobody: what is followed is told of by [controller.Rollouts.Follow].
+func (*caches) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
+	return nil, errNobody
+}
+
+// GetInformerForKind is for nobody.
+func (*caches) GetInformerForKind(context.Context, schema.GroupVersionKind, ...cache.InformerGetOption) (cache.Informer, error) {
+	return nil, errNobody
+}
+
+// RemoveInformer is for nobody.
+func (*caches) RemoveInformer(context.Context, client.Object) error { return errNobody }
+
+// Start is for nobody.
+func (*caches) Start(context.Context) error { return errNobody }
+
+// WaitForCacheSync is true: a cache is filled when it is asked first.
+func (*caches) WaitForCacheSync(context.Context) bool { return true }
+
+// IndexField adds an index.
+func (c *caches) IndexField(_ context.Context, o client.Object, field string, values client.IndexerFunc) error {
+	if k := kindOf(o); c.shell.changes[k] != nil { // there are no ClusterAnalysisTemplates
+		c.informer(k).indices[field] = values
+	}
+	return nil
+}
+
+// Get reads an object from the cache.
+func (c *caches) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	k := kindOf(into)
+	if c.shell.changes[k] == nil {
+		return notFound(k, key.Name)
+	}
+	objects := c.informer(k).objects
+	at := indexOf(objects, key.Name)
+	if at < 0 || key.Namespace != objects[at].GetNamespace() {
+		return notFound(k, key.Name)
+	}
+	copyInto(objects[at], into)
+	return nil
+}
+
+// List lists objects of the cache, in no order, as an index has them.
+func (c *caches) List(_ context.Context, into client.ObjectList, options ...client.ListOption) error {
+	k := kindOf(into)
+	if c.shell.changes[k] == nil {
+		return meta.SetList(into, nil)
+	}
+	var o client.ListOptions
+	o.ApplyOptions(options)
+	i := c.informer(k)
+	var found []sim.Object
+	for _, object := range i.objects {
+		if i.selects(object, o) {
+			found = append(found, object)
+		}
+	}
+	c.shell.Rand.Shuffle(len(found), func(a, b int) { found[a], found[b] = found[b], found[a] })
+	return setList(into, found, o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy)
+}
+
+func (i *informer) selects(object sim.Object, o client.ListOptions) bool {
+	if o.Namespace != "" && o.Namespace != object.GetNamespace() || o.LabelSelector != nil && !o.LabelSelector.Matches(labels.Set(object.GetLabels())) {
+		return false
+	}
+	if o.FieldSelector == nil {
+		return true
+	}
+	return !slices.ContainsFunc(o.FieldSelector.Requirements(), func(r fields.Requirement) bool {
+		values := i.indices[r.Field]
+		if values == nil {
+			panic(fmt.Sprintf("%s has no index %q", i.kind, r.Field))
+		}
+		return !slices.Contains(values(object), r.Value)
+	})
+}
+
+// live reads from the API server.
+type live struct{ *process }
+
+// Get reads an object.
+func (l live) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if err := l.lost(kindOf(into), "get"); err != nil {
+		return err
+	}
+	o := l.shell.server.Get(kindOf(into), key.Name)
+	if o == nil || o.GetNamespace() != key.Namespace {
+		return notFound(kindOf(into), key.Name)
+	}
+	copyInto(o, into)
+	return nil
+}
+
+// List lists objects.
+func (l live) List(_ context.Context, into client.ObjectList, options ...client.ListOption) error {
+	if err := l.lost(kindOf(into), "list"); err != nil {
+		return err
+	}
+	var o client.ListOptions
+	o.ApplyOptions(options)
+	var found []sim.Object
+	for _, object := range l.shell.server.Objects(kindOf(into)) {
+		if o.LabelSelector == nil || o.LabelSelector.Matches(labels.Set(object.GetLabels())) {
+			found = append(found, object)
+		}
+	}
+	return setList(into, found, false)
+}
+
+// lost is what becomes of a request that gets no answer.
+func (p *process) lost(k kind, verb string) error {
+	if p.shell.happens(p.shell.Weather.Timeout) {
+		return apierrors.NewServerTimeoutForKind(k, verb, 1)
+	}
+	return nil
+}
+
+func notFound(k kind, name string) error {
+	return apierrors.NewNotFound(schema.GroupResource{Group: k.Group, Resource: k.Kind}, name)
+}
+
+func copyInto(o sim.Object, into client.Object) {
+	gvk := gvkOf(into)
+	reflect.ValueOf(into).Elem().Set(reflect.ValueOf(o.DeepCopyObject()).Elem())
+	into.GetObjectKind().SetGroupVersionKind(gvk)
+}
+
+func setList(into client.ObjectList, found []sim.Object, shared bool) error {
+	out := make([]runtime.Object, len(found))
+	for i, o := range found {
+		out[i] = o
+		if !shared {
+			out[i] = o.DeepCopyObject()
+		}
+	}
+	return meta.SetList(into, out)
+}

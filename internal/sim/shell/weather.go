@@ -1,0 +1,27 @@
+package shell
+
+import "time"
+
+// Weather is how much goes wrong. The zero value is fair weather.
+type Weather struct {
+	// Chances in a thousand: that a watch is late with a change, that it is cut off and has to list anew, that it tells of a change twice,
+	// that a request times out, that a pass ends in a crash, that another process takes over, that something happens before a write.
+	Late, Cut, Twice, Timeout, Crash, HandOver, Slow int
+}
+
+const (
+	// latest is how late a watch is with a change at most, longestCut how long it is cut off.
+	latest, longestCut = 6 * time.Second, 40 * time.Second
+	// longestDown is how long it takes at most until a process is started that takes the place of one that crashed.
+	longestDown = 20 * time.Second
+	// longestWrite is how long a request is on its way at most, longestStall how long a process stands still that loses the lead.
+	longestWrite, longestStall = 300 * time.Millisecond, 20 * time.Second
+)
+
+// happens reports whether something does that has a chance in a thousand.
+func (s *Shell) happens(chance int) bool { return chance > 0 && s.Rand.IntN(1000) < chance }
+
+// upTo is some time, at most the longest.
+func (s *Shell) upTo(longest time.Duration) time.Duration {
+	return time.Duration(s.Rand.Int64N(int64(longest)))
+}
