@@ -46,7 +46,9 @@ func dashboard(t *testing.T) []query {
 			Title   string
 			Targets []struct{ Expr string }
 		}
-		Templating struct{ List []struct{ Name, Query string } }
+		Templating struct {
+			List []struct{ Name, Query string }
+		}
 	}
 	if err := json.Unmarshal(text, &board); err != nil {
 		t.Fatal(err)

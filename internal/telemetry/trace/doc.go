@@ -1,6 +1,6 @@
 // Package trace tells of each update as an OpenTelemetry trace.
 //
-//	update web                          from the new template to promoted, aborted or overtaken
+//	update web                          from the new template to promoted, aborted or superseded
 //	├── pass                            a pass that wrote, with its decisions as events
 //	│   └── POST replicasets            each of its writes
 //	├── step 1: setWeight

@@ -59,15 +59,12 @@ func (u Update) none() bool { return u == Update{} }
 // began is when the update began, to the second.
 func (u Update) began() time.Time { return time.Unix(u.Began, 0) }
 
-// overtaken is the outcome of an update that another one took the place of.
-const overtaken = "Overtaken"
-
 // outcome is how an update ended that is not under way any more, by the Rollout as it is now.
-func outcome(u Update, ro *v1alpha1.Rollout) string {
+func outcome(u Update, ro *v1alpha1.Rollout) v1alpha1.CompletionStatus {
 	if d := ro.Status.Duration; d != nil && d.FinishedAt != nil && d.RolloutStartedAt != nil && d.RolloutStartedAt.Unix() == u.Began {
-		return string(d.CompletionStatus)
+		return d.CompletionStatus
 	}
-	return overtaken
+	return v1alpha1.CompletionSuperseded
 }
 
 // stepSpan is what the span of a step is called, and what the step asks for.

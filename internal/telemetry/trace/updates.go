@@ -71,6 +71,9 @@ func (u *Updates) Begin(ctx context.Context, seen *v1alpha1.Rollout, next plan.P
 	}
 }
 
+// deleted is how an update ends whose Rollout is gone. No status will ever say so.
+const deleted v1alpha1.CompletionStatus = "Deleted"
+
 // Forget ends what is told of a Rollout that is gone.
 func (u *Updates) Forget(key types.NamespacedName) {
 	if u == nil {
@@ -80,7 +83,7 @@ func (u *Updates) Forget(key types.NamespacedName) {
 	defer u.mu.Unlock()
 	was := u.open[key]
 	delete(u.open, key)
-	was.end(Place{}, "Deleted", u.clock.Now())
+	was.end(Place{}, deleted, u.clock.Now())
 }
 
 // Flush ends the telling, and waits until what was told has been sent. What is still open is for the next controller to tell.
@@ -139,7 +142,7 @@ func (u *Updates) begin(ctx context.Context, name string, at time.Time, resumed 
 }
 
 // end ends the spans of what is left behind on the way to another place, and returns the rest.
-func (o open) end(to Place, outcome string, now time.Time) open {
+func (o open) end(to Place, outcome v1alpha1.CompletionStatus, now time.Time) open {
 	at := oteltrace.WithTimestamp(now)
 	if o.wait != nil && o.at != to {
 		o.wait.End(at)
@@ -152,8 +155,8 @@ func (o open) end(to Place, outcome string, now time.Time) open {
 	if o.update == nil || o.at.Update == to.Update {
 		return o
 	}
-	o.update.SetAttributes(attribute.String("sluice.outcome", outcome))
-	if outcome == string(v1alpha1.CompletionAborted) {
+	o.update.SetAttributes(attribute.String("sluice.outcome", string(outcome)))
+	if outcome == v1alpha1.CompletionAborted {
 		o.update.SetStatus(codes.Error, "the update was aborted")
 	}
 	o.update.End(at)

@@ -212,13 +212,13 @@ update web 1s-4s resumed=true outcome=Aborted (the update was aborted)
 `)
 }
 
-func TestAnUpdateThatIsOvertaken(t *testing.T) {
+func TestAnUpdateThatIsSuperseded(t *testing.T) {
 	w := newWorld(t)
 	w.pass(w.begins("new"), nil)
 	w.pass(w.begins("newer"), nil)
 	w.pass(w.ends(v1alpha1.CompletionPromoted), nil)
 	w.check(`
-update web 1s-2s outcome=Overtaken
+update web 1s-2s outcome=Superseded
   step 1: setWeight 1s-2s
     pass 1s-1s
       POST replicasets 1s-1s
