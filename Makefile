@@ -69,6 +69,11 @@ FUZZTIME ?= 30s
 fuzz: ## Run every fuzz target for FUZZTIME=30s
 	hack/fuzz.sh $(FUZZTIME)
 
+# Not part of .ci/run: it asks https://vuln.go.dev, or a copy of it where GOVULNDB says (file:///srv/vulndb), and must fail without.
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in what is called; needs network, or GOVULNDB=file:///FOLDER
+	go tool -modfile=go.tools.mod govulncheck $(if $(GOVULNDB),-db $(GOVULNDB)) ./... || { echo "make vulncheck: it found something, or could not look: the database is https://vuln.go.dev, or a copy at GOVULNDB=file:///FOLDER" >&2; exit 1; }
+
 .PHONY: generate
 generate: generate-api generate-docs ## Regenerate everything that is generated
 

@@ -176,7 +176,11 @@ func connect(s settings) (*rest.Config, string, error) {
 	}
 	config.QPS, config.Burst = s.qps, s.burst
 	switch {
-	case s.qps <= 0:
+	case s.qps < 0 || s.burst < 0:
+		return nil, "", &usageError{fmt.Errorf("--qps %g --burst %d: write 0 or more", s.qps, s.burst)}
+	case s.qps == 0 && s.burst > 0:
+		return nil, "", &usageError{fmt.Errorf("--burst %d says how far --qps may be exceeded, which is 0, no limit: set --qps too, or leave it out", s.burst)}
+	case s.qps == 0:
 		config.QPS = -1
 	case s.burst == 0:
 		config.Burst = int(2*s.qps) + 1

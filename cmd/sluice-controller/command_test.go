@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/sluice-delivery/sluice/internal/controller"
 )
@@ -68,6 +72,8 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 		"must be longer than":         func(o *controller.Options) { o.RenewDeadline = time.Minute },
 		"$POD_NAMESPACE":              func(o *controller.Options) { o.OwnNamespace = "" },
 		`--enable-pprof-address "me"`: func(o *controller.Options) { o.PprofAddress = "me" },
+		"are both 8090":               func(o *controller.Options) { o.MetricsPort, o.HealthzPort = 8090, 8090 },
+		`namespace "Shop"`:            func(o *controller.Options) { o.Namespace = "Shop" },
 		`instance ID "a b"`:           func(o *controller.Options) { o.InstanceID = "a b" },
 	} {
 		o := good
@@ -78,19 +84,75 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// Flags of upstream's manifests are taken as they are.
-func TestUpstreamsNames(t *testing.T) {
-	cmd := newCommand()
-	if err := cmd.ParseFlags([]string{
-		"--metricsport=1", "--healthzPort=2", "--namespaced", "--instance-id=a", "--rollout-resync=60", "--loglevel=debug", "--logformat=json",
-		"--kloglevel=4", "--qps=40", "--burst=80", "--rollout-threads=5", "--experiment-threads=6", "--analysis-threads=7", "--leader-elect=false",
-		"--leader-election-lease-duration=30s", "--leader-election-renew-deadline=20s", "--leader-election-retry-period=1s",
-		"--enable-pprof-address=127.0.0.1:6060", "--kubeconfig=x", "--context=y", "--namespace=z", "--version",
-	}); err != nil {
+// Every flag has a value that it refuses: in one line, with status 2, by its name.
+func TestEveryFlagRefusesNonsense(t *testing.T) {
+	bad := map[string]string{
+		"kubeconfig": "/nowhere", "context": "elsewhere", "namespaced": "perhaps", "namespace": "My Shop", "instance-id": "a b",
+		"rollout-threads": "0", "experiment-threads": "-1", "analysis-threads": "many", "rollout-resync": "0",
+		"enable-pprof-address": "me", "otlp-endpoint": "collector:4317", "per-object-metrics": "perhaps",
+		"metrics-port": "70000", "healthz-port": "8090", "leader-elect": "perhaps", "version": "perhaps",
+		"leader-election-lease-duration": "1s", "leader-election-renew-deadline": "1h", "leader-election-retry-period": "1",
+		"loglevel": "loud", "logformat": "xml", "kloglevel": "11", "qps": "-1", "burst": "80",
+	}
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(`{clusters: [{name: a, cluster: {server: "https://127.0.0.1:1"}}],
+		contexts: [{name: a, context: {cluster: a}}], current-context: a}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if port, err := cmd.Flags().GetInt("metrics-port"); err != nil || port != 1 {
-		t.Errorf("--metricsport is %d (%v)", port, err)
+	newCommand().Flags().VisitAll(func(f *pflag.Flag) {
+		value, ok := bad[f.Name]
+		if _, isRefused := f.Value.(refused); isRefused {
+			value, ok = "x", true
+		}
+		if !ok {
+			t.Errorf("--%s takes everything", f.Name)
+			return
+		}
+		cmd := newCommand()
+		cmd.SetArgs([]string{"--kubeconfig=" + kubeconfig, "--namespace=shop", "--" + f.Name + "=" + value})
+		err := cmd.ExecuteContext(t.Context())
+		if !errors.As(err, new(*usageError)) {
+			t.Errorf("status is not 2 for --%s=%s: %v", f.Name, value, err)
+			return
+		}
+		if text := err.Error(); strings.Contains(text, "\n") || !strings.Contains(text, value) {
+			t.Errorf("the error for --%s=%s has several lines, or does not say the value: %s", f.Name, value, text)
+		}
+	})
+}
+
+// The flags of upstream's controller (behaviour.md A31) are taken under their names, or refused with what to do instead.
+func TestUpstreamsFlags(t *testing.T) {
+	for name, value := range map[string]string{
+		"namespaced": "true", "instance-id": "a", "rollout-resync": "900", "loglevel": "info", "logformat": "json", "kloglevel": "0",
+		"metricsPort": "8091", "metricsport": "8091", "healthzPort": "8081", "qps": "40", "rollout-threads": "10",
+		"experiment-threads": "10", "analysis-threads": "30", "leader-elect": "true", "leader-election-lease-duration": "15s",
+		"leader-election-renew-deadline": "10s", "leader-election-retry-period": "2s", "enable-pprof-address": "127.0.0.1:6060",
+		"kubeconfig": "x", "context": "y", "namespace": "z", "version": "true", "burst": "80",
+	} {
+		if err := newCommand().ParseFlags([]string{"--" + name + "=" + value}); err != nil {
+			t.Errorf("--%s=%s: %v", name, value, err)
+		}
+	}
+	for _, name := range []string{
+		"service-threads", "ingress-threads", "ephemeral-metadata-threads", "ephemeral-metadata-update-pod-retries",
+		"aws-target-group-binding-api-version", "alb-tag-key-resource-id", "istio-api-version", "ambassador-api-version",
+		"traffic-split-api-version", "traefik-api-group", "traefik-api-version", "ingress-api-version", "appmesh-crd-version",
+		"alb-ingress-classes", "nginx-ingress-classes", "aws-verify-target-group", "alb-verify-weight",
+		"self-service-notification-enabled", "controllers",
+	} {
+		if err := newCommand().ParseFlags([]string{"--" + name + "=x"}); err == nil || !strings.Contains(err.Error(), "this controller has no such flag: ") {
+			t.Errorf("--%s is not refused with what to do: %v", name, err)
+		}
+	}
+	cmd := newCommand()
+	if err := cmd.ParseFlags([]string{"--metricsport=1", "--healthzPort=2"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{"metrics-port": 1, "healthz-port": 2} {
+		if port, err := cmd.Flags().GetInt(name); err != nil || port != want {
+			t.Errorf("--%s is %d (%v), want %d", name, port, err, want)
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Validate says what is wrong with the options, by the flags that set them.
@@ -32,6 +34,14 @@ func (o Options) Validate() error {
 	if o.LeaderElect && (o.RetryPeriod <= 0 || o.RenewDeadline <= o.RetryPeriod || o.LeaseDuration <= o.RenewDeadline) {
 		return fmt.Errorf("--leader-election-lease-duration %s must be longer than --leader-election-renew-deadline %s, and that longer than --leader-election-retry-period %s",
 			o.LeaseDuration, o.RenewDeadline, o.RetryPeriod)
+	}
+	if o.MetricsPort != 0 && o.MetricsPort == o.HealthzPort {
+		return fmt.Errorf("--metrics-port and --healthz-port are both %d: give one of them another", o.MetricsPort)
+	}
+	for _, namespace := range []string{o.Namespace, o.OwnNamespace} {
+		if problems := validation.IsDNS1123Label(namespace); namespace != "" && len(problems) > 0 {
+			return fmt.Errorf("namespace %q: %s", namespace, problems[0])
+		}
 	}
 	if o.LeaderElect && o.OwnNamespace == "" {
 		return errors.New("--leader-elect needs a namespace for its lease: set $POD_NAMESPACE or --namespace")
