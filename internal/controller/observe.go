@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +16,16 @@ import (
 
 // ownerIndex is the cache index of objects by the UID of the Rollout or Experiment that controls them.
 const ownerIndex = "controller-uid"
+
+// nobody is the value of the index for ReplicaSets that nothing controls.
+const nobody = "nobody"
+
+func indexSet(obj client.Object) []string {
+	if metav1.GetControllerOfNoCopy(obj) == nil {
+		return []string{nobody}
+	}
+	return indexOwner(obj)
+}
 
 func indexOwner(obj client.Object) []string {
 	owner := metav1.GetControllerOfNoCopy(obj)
@@ -30,18 +41,14 @@ func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.
 	if err := r.client.Get(ctx, key, &rollout); err != nil {
 		return plan.Observed{}, err
 	}
-	var sets appsv1.ReplicaSetList
-	err := r.client.List(ctx, &sets, client.InNamespace(key.Namespace),
-		client.MatchingFields{ownerIndex: string(rollout.UID)}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return plan.Observed{}, fmt.Errorf("list the ReplicaSets of %s: %w", key, err)
-	}
 	seen := plan.Observed{Now: r.clock.Now(), Rollout: &rollout}
 	versions := map[types.UID]string{rollout.UID: rollout.ResourceVersion}
-	for i := range sets.Items {
-		set := &sets.Items[i]
-		seen.ReplicaSets = append(seen.ReplicaSets, set)
-		versions[set.UID] = set.ResourceVersion
+	var err error
+	if seen.ReplicaSets, err = r.setsOf(ctx, key, string(rollout.UID), versions); err != nil {
+		return plan.Observed{}, err
+	}
+	if seen.Orphans, err = r.setsOf(ctx, key, nobody, versions); err != nil {
+		return plan.Observed{}, err
 	}
 	if err := r.observeAnalyses(ctx, &seen, versions); err != nil {
 		return plan.Observed{}, err
@@ -69,4 +76,35 @@ func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.
 		return plan.Observed{}, err
 	}
 	return seen, nil
+}
+
+// setsOf are the ReplicaSets in a Rollout's namespace that an owner controls.
+func (r *Rollouts) setsOf(ctx context.Context, key types.NamespacedName, owner string, versions map[types.UID]string) ([]*appsv1.ReplicaSet, error) {
+	var list appsv1.ReplicaSetList
+	err := r.client.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{ownerIndex: owner}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list the ReplicaSets of %s: %w", key, err)
+	}
+	var sets []*appsv1.ReplicaSet
+	for i := range list.Items {
+		sets = append(sets, &list.Items[i])
+		versions[list.Items[i].UID] = list.Items[i].ResourceVersion
+	}
+	return sets, nil
+}
+
+// lookAtRollout makes sure that a Rollout is there and stays. If it does not, there is an event to come that tells of it.
+func (r *Rollouts) lookAtRollout(ctx context.Context, seen *plan.Observed) error {
+	var now v1alpha1.Rollout
+	err := r.live.Get(ctx, client.ObjectKeyFromObject(seen.Rollout), &now)
+	switch {
+	case apierrors.IsNotFound(err):
+		return errBehind
+	case err != nil:
+		return fmt.Errorf("read rollout %s: %w", seen.Rollout.Name, err)
+	case now.UID != seen.Rollout.UID || now.DeletionTimestamp != nil:
+		return errBehind
+	}
+	seen.RolloutLive = true
+	return nil
 }

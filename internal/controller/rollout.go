@@ -147,6 +147,8 @@ func (r *Rollouts) look(ctx context.Context, seen *plan.Observed, need plan.Need
 	switch n := need.(type) {
 	case plan.NeedLiveRouting:
 		return r.lookAtRouting(ctx, seen)
+	case plan.NeedLiveRollout:
+		return r.lookAtRollout(ctx, seen)
 	case plan.NeedPods:
 		return r.lookAtPods(ctx, seen, n.Hash)
 	}

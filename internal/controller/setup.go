@@ -173,7 +173,7 @@ func Index(ctx context.Context, indexer client.FieldIndexer, clusterTemplates bo
 		name   string
 		values client.IndexerFunc
 	}{
-		{&appsv1.ReplicaSet{}, ownerIndex, indexOwner},
+		{&appsv1.ReplicaSet{}, ownerIndex, indexSet},
 		{&v1alpha1.Rollout{}, serviceIndex, indexServices},
 		{&v1alpha1.Rollout{}, workloadIndex, indexWorkload},
 		{&v1alpha1.Rollout{}, routeIndex, indexRoutes},

@@ -8,6 +8,7 @@
 // A pass goes through these steps, each in its own file:
 //
 //	observed.go    sort the ReplicaSets into new, stable and others
+//	adopt.go       ReplicaSets of this Rollout's pods that nobody controls
 //	revision.go    has the template or the list of steps changed? did a person abort, retry, resume?
 //	canary.go      how many pods each version should have now, and the changes that lead there; the numbers are in arithmetic.go
 //	steps.go       is the current step complete? then which one is next

@@ -23,6 +23,9 @@ func Next(o Observed) Plan {
 		p.refuse(problems)
 		return p.plan
 	}
+	if p.adopts() {
+		return p.plan
+	}
 	if o.CreateFailure != nil {
 		p.cannotCreate()
 		return p.plan

@@ -18,8 +18,12 @@ type Observed struct {
 	Now time.Time
 	// Rollout as read from the API server, defaults not filled in.
 	Rollout *v1alpha1.Rollout
+	// RolloutLive: the API server said in this very pass that the Rollout is there and stays.
+	RolloutLive bool
 	// ReplicaSets that the Rollout controls, in any order.
 	ReplicaSets []*appsv1.ReplicaSet
+	// Orphans are ReplicaSets of the namespace with a version's hash that nobody controls, in any order.
+	Orphans []*appsv1.ReplicaSet
 	// Services of the namespace that the spec names or that are marked as this Rollout's.
 	Services []*corev1.Service
 	// Routes are the objects that the spec's traffic routers read and write, as far as they exist, and those that still carry what a
@@ -148,17 +152,22 @@ func (UpdateService) isChange()    {}
 func (UpdateReplicaSet) isChange() {}
 func (DeleteReplicaSet) isChange() {}
 
-// Need is something that must be looked at: [NeedLiveRouting] or [NeedPods].
+// Need is something that must be looked at: [NeedLiveRouting], [NeedLiveRollout] or [NeedPods].
 type Need interface{ isNeed() }
 
 // NeedLiveRouting asks for Observed.Services and Observed.Routes as the API server has them now: pods that have served are about
 // to go.
 type NeedLiveRouting struct{}
 
+// NeedLiveRollout asks whether the Rollout is there and stays, by what the API server says now: it is about to own what would go with it.
+// If not, the pass is to end here.
+type NeedLiveRollout struct{}
+
 // NeedPods asks for the pods of one version. They are not cached: few passes need them, and there are many.
 type NeedPods struct{ Hash string }
 
 func (NeedLiveRouting) isNeed() {}
+func (NeedLiveRollout) isNeed() {}
 func (NeedPods) isNeed()        {}
 
 // Record is what a plan writes into the Rollout: first, and seldom, Object's own fields; then the status.

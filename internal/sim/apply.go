@@ -31,7 +31,7 @@ func (w *World) observe(v View) (o plan.Observed, unseen reports) {
 		o.Rollout = w.past.rollouts.see(v.Rollout)
 	}
 	sets := w.past.sets.see(v.ReplicaSets)
-	o.ReplicaSets, unseen = ofRollout(w, sets.sets), reports{w.Losses - sets.reported.losses, w.Evictions - sets.reported.evictions}
+	o.ReplicaSets, o.Orphans, unseen = ofRollout(w, sets.sets), w.orphansOf(sets.sets), reports{w.Losses - sets.reported.losses, w.Evictions - sets.reported.evictions}
 	o.Services = w.past.services.see(v.Services)
 	o.Routes = w.routes.past.see(v.Routes)
 	w.observeWorkload(&o)
@@ -190,7 +190,7 @@ func (a *application) update(from, to *appsv1.ReplicaSet) {
 		a.Idle = "update of " + from.Name + " that changes nothing"
 	}
 	next := *have.ReplicaSet
-	next.Labels, next.Annotations, next.Spec = to.Labels, to.Annotations, to.Spec
+	next.OwnerReferences, next.Labels, next.Annotations, next.Spec = to.OwnerReferences, to.Labels, to.Annotations, to.Spec
 	a.putSet(have, &next)
 	a.own(&a.past.sets.unseen)
 	a.wrote()

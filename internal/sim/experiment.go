@@ -242,12 +242,12 @@ func (w *World) observeExperiment(name string, v View) (experiment.Observed, boo
 	return o, true
 }
 
-// ofRollout leaves out what is an Experiment's, and so none of the Rollout's.
+// ofRollout leaves out what is an Experiment's or nobody's, and so none of the Rollout's.
 func ofRollout[T metav1.Object](w *World, objects []T) []T {
-	if len(w.experiments.all) == 0 {
+	if len(w.experiments.all) == 0 && !w.orphaned {
 		return objects
 	}
-	return slices.DeleteFunc(slices.Clone(objects), func(obj T) bool { return ofExperiment(obj) })
+	return slices.DeleteFunc(slices.Clone(objects), func(obj T) bool { return ofExperiment(obj) || w.orphaned && ofNobody(obj) })
 }
 
 func ofExperiment(obj metav1.Object) bool {

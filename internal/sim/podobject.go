@@ -61,6 +61,8 @@ func (w *World) Look(o *plan.Observed, need plan.Need) {
 		w.Looks++
 	case plan.NeedLiveRouting:
 		o.Services, o.Routes, o.RoutingLive = w.services, w.routes.now, true
+	case plan.NeedLiveRollout:
+		o.RolloutLive = true // of one that is gone there are no views, see Delete
 	default:
 		panic(fmt.Sprintf("need of unknown kind %T", n))
 	}

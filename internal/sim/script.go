@@ -161,6 +161,7 @@ func init() {
 		"flap":     withPods(func(w *World, image string, n int) { w.Unready(image, n, 5*time.Second) }),
 		"kill":     withPods((*World).Kill),
 		"delete":   (*Script).remove,
+		"renew":    plain((*World).Renew),
 		"refuse":   (*Script).refuse,
 		"allow":    plain(func(w *World) { w.Refuse("") }),
 		"take":     (*Script).take,

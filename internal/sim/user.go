@@ -44,6 +44,37 @@ func (w *World) Delete() {
 	w.snapshotSets()
 }
 
+// Renew deletes the Rollout and leaves what it owns behind (kubectl delete --cascade=orphan), and creates it anew from its manifest.
+func (w *World) Renew() {
+	ro := w.rollout.DeepCopy()
+	ro.Status, ro.ResourceVersion = v1alpha1.RolloutStatus{}, ""
+	delete(ro.Annotations, v1alpha1.RevisionAnnotation)
+	w.orphaned = true
+	for _, s := range w.sets {
+		rs := s.DeepCopy()
+		rs.OwnerReferences = nil
+		w.putSet(s, rs)
+	}
+	runs := slices.Clone(w.analyses.runs)
+	for i := range runs {
+		runs[i] = runs[i].DeepCopy()
+		runs[i].OwnerReferences = nil
+	}
+	w.putRuns(runs)
+	w.past.rollouts = past[*v1alpha1.Rollout]{}
+	w.Create(ro)
+}
+
+// orphansOf are those of the ReplicaSets that nobody controls.
+func (w *World) orphansOf(sets []*appsv1.ReplicaSet) []*appsv1.ReplicaSet {
+	if !w.orphaned {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(sets), func(rs *appsv1.ReplicaSet) bool { return !ofNobody(rs) })
+}
+
+func ofNobody(obj metav1.Object) bool { return metav1.GetControllerOfNoCopy(obj) == nil }
+
 // Edit changes the Rollout's metadata and spec.
 func (w *World) Edit(change func(*v1alpha1.Rollout)) {
 	ro := w.rollout.DeepCopy()

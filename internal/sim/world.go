@@ -31,6 +31,8 @@ type World struct {
 	deployment   *appsv1.Deployment
 	minAvailable int
 
+	// orphaned: there have been objects that nobody controls, see Renew.
+	orphaned bool
 	// foreign are names of ReplicaSets that belong to somebody else, refused is why the API server takes no new ones.
 	foreign map[string]bool
 	refused string

@@ -1,0 +1,53 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// adopts reports whether the pass takes in ReplicaSets that nobody controls: those that a Rollout leaves behind which is deleted with
+// --cascade=orphan, for the one that is made anew. Their pods count, so nothing else is decided before they are in.
+//
+// A Rollout that is on its way out itself must not adopt: what it owns is collected with it, pods and all. A cache may not show that yet.
+func (p *pass) adopts() bool {
+	orphans := p.orphans()
+	if len(orphans) == 0 {
+		return false
+	}
+	if !p.RolloutLive {
+		p.need(NeedLiveRollout{})
+		return true
+	}
+	for _, rs := range orphans {
+		const reason = "nobody controls it, and its pods are this Rollout's by their labels"
+		to := rs.DeepCopy()
+		to.OwnerReferences = append(to.OwnerReferences, *metav1.NewControllerRef(p.Rollout, v1alpha1.RolloutGVK))
+		p.plan.Grow = append(p.plan.Grow, UpdateReplicaSet{From: rs, To: to, Reason: reason})
+		p.note(TopicUpdate, "adopt "+rs.Name, reason)
+	}
+	return true
+}
+
+// orphans are the ReplicaSets without a controller whose pods the spec selects, the first by name first. Those of an Experiment are not
+// among them, whatever their labels.
+func (p *pass) orphans() []*appsv1.ReplicaSet {
+	selector, err := metav1.LabelSelectorAsSelector(p.spec.Selector)
+	if err != nil || selector.Empty() {
+		return nil
+	}
+	var ours []*appsv1.ReplicaSet
+	for _, rs := range p.Orphans {
+		_, ofExperiment := rs.Annotations[v1alpha1.ExperimentNameAnnotation]
+		if rs.DeletionTimestamp == nil && !ofExperiment && selector.Matches(labels.Set(rs.Labels)) {
+			ours = append(ours, rs)
+		}
+	}
+	slices.SortFunc(ours, func(a, b *appsv1.ReplicaSet) int { return cmp.Compare(a.Name, b.Name) })
+	return ours
+}
