@@ -137,6 +137,9 @@ func (r *Rollouts) release(ctx context.Context, key types.NamespacedName) error 
 	if err := r.live.Get(ctx, key, &rollout); !apierrors.IsNotFound(err) {
 		return err // nil: there it is, perhaps another instance's
 	}
+	if err := r.releaseRoutes(ctx, key, routes); err != nil { // before the Services stop telling versions apart, whose pods may outlive the Rollout
+		return err
+	}
 	for i := range services.Items {
 		from := &services.Items[i]
 		to := from.DeepCopy()
@@ -147,5 +150,5 @@ func (r *Rollouts) release(ctx context.Context, key types.NamespacedName) error 
 		}
 		r.log.InfoContext(ctx, "release service "+from.Name, "rollout", key.String(), "reason", "the Rollout is gone")
 	}
-	return r.releaseRoutes(ctx, key, routes)
+	return nil
 }

@@ -37,8 +37,7 @@ func (p *pass) blueGreen(b spec.BlueGreen) {
 		}
 		p.cutOver(b)
 		p.retireStacks(b)
-		p.releaseServices(b.ActiveService, b.PreviewService)
-		p.releaseRoutes()
+		p.giveBack()
 	}
 	p.seeSelectors(b)
 }
@@ -89,9 +88,10 @@ func (p *pass) sizeStacks(b spec.BlueGreen) {
 	}
 }
 
-// resize changes a version's pods. To fewer than a full stack only if the active Service does not send to it.
+// resize changes a version's pods. To fewer than a full stack only if the active Service does not send to it, nor any that is still to be
+// given back.
 func (p *pass) resize(v *version, to int32, why string, b spec.BlueGreen) {
-	if to < v.desired() && to < p.spec.Replicas && !p.unreferenced(v.hash, []string{b.ActiveService}) {
+	if to < v.desired() && to < p.spec.Replicas && !p.unreferenced(v.hash, p.withUnnamed(b.ActiveService)) {
 		return
 	}
 	p.scale(v, to, why)
@@ -248,13 +248,13 @@ func (p *pass) retireStacks(b spec.BlueGreen) {
 			p.keep(p.new)
 		}
 		p.retire(p.new, b.AbortScaleDownDelay, retirement{
-			size: p.new.desired(), reason: "the update was aborted", services: []string{b.ActiveService},
+			size: p.new.desired(), reason: "the update was aborted", services: p.withUnnamed(b.ActiveService),
 		})
 	}
 	if !p.pausedSince(v1alpha1.PauseReasonInconclusiveAnalysis).IsZero() {
 		return // nobody knows yet which version is good
 	}
 	p.retireOthers(b.ScaleDownDelay, b.ScaleDownDelayRevisionLimit, retirement{
-		size: p.spec.Replicas, reason: "an old version", services: []string{b.ActiveService, b.PreviewService},
+		size: p.spec.Replicas, reason: "an old version", services: p.withUnnamed(b.ActiveService, b.PreviewService),
 	})
 }

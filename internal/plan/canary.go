@@ -30,8 +30,7 @@ func (p *pass) basicCanary(c spec.Canary) {
 	p.checkServices()
 	if len(p.problems) == 0 {
 		p.pointBasic(c)
-		p.releaseServices(c.CanaryService.Name, c.StableService.Name)
-		p.releaseRoutes()
+		p.giveBack()
 	}
 	p.scaleCanary(c)
 }
@@ -70,6 +69,9 @@ func (p *pass) mayNotScale() string {
 	}
 	if p.decidesFast() {
 		return "whether the version runs still has to be recorded first"
+	}
+	if p.routing == nil && len(p.routeWrites) > 0 {
+		return "what a router was told has to be taken back first"
 	}
 	return p.unseenSize()
 }

@@ -31,8 +31,7 @@ func (p *pass) routedCanary(c spec.Canary) {
 	r.pointServices()
 	weight, why := r.weigh()
 	r.route(weight, why)
-	p.releaseServices(c.CanaryService.Name, c.StableService.Name)
-	p.releaseRoutes(r.routers...)
+	p.giveBack(r.routers...)
 	if p.mayNotScale() == "" {
 		r.retire()
 	}

@@ -216,7 +216,7 @@ func (r *routing) serves(v *version) bool {
 
 // retire takes the pods away of versions that nothing sends to any more, after their delays.
 func (r *routing) retire() {
-	services := []string{r.stableService.Name, r.canaryService.Name}
+	services := r.withUnnamed(r.stableService.Name, r.canaryService.Name)
 	stable := r.stableBeside()
 	if r.is.Abort && r.AbortScaleDown && r.new != nil && stable.fleet().serving() >= r.replicas() && (!r.DynamicStableScale || r.AbortDelaySet) {
 		r.pass.retire(r.new, r.AbortScaleDownDelay, retirement{size: r.new.desired(), reason: "the update was aborted", services: services})

@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -169,29 +168,6 @@ func (r *routing) route(weight int32, reason string) {
 	r.is.Canary.Weights = &v1alpha1.TrafficWeights{Canary: recordOf(r.next.Canary), Stable: recordOf(r.next.Stable)}
 	for _, d := range r.next.Additional {
 		r.is.Canary.Weights.Additional = append(r.is.Canary.Weights.Additional, recordOf(d))
-	}
-}
-
-// releaseRoutes takes out of objects that the spec does not name any more what a router put there for this Rollout.
-func (p *pass) releaseRoutes(named ...traffic.Router) {
-	keep := map[traffic.Key]bool{}
-	for _, router := range named {
-		for _, ref := range router.Refs() {
-			keep[ref.Key()] = true
-		}
-	}
-	owner := p.routeOwner()
-	for _, key := range slices.SortedFunc(maps.Keys(p.Routes), compareKeys) {
-		from := p.Routes[key]
-		if keep[key] || !slices.Contains(routers.Owners(from), types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}) {
-			continue
-		}
-		to := routers.Release(owner, from)
-		if to != nil && equality.Semantic.DeepEqual(from.Object, to.Object) {
-			continue
-		}
-		p.routeWrites = append(p.routeWrites, WriteRoute{From: from, To: to, Reason: "the Rollout does not name it any more"})
-		p.note(TopicRoute, "release "+key.Kind+" "+key.Name, "the Rollout does not name it any more")
 	}
 }
 

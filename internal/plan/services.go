@@ -77,19 +77,6 @@ func (p *pass) point(name, hash, reason string) {
 	}
 }
 
-// releaseServices gives Services back that this Rollout marked as its own and does not name any more.
-func (p *pass) releaseServices(named ...string) {
-	for _, s := range p.Services {
-		if s.Annotations[v1alpha1.ManagedByAnnotation] != p.Rollout.Name || slices.Contains(named, s.Name) {
-			continue
-		}
-		freed := p.editService(s.Name, "the Rollout does not name it any more")
-		delete(freed.Spec.Selector, v1alpha1.PodTemplateHashLabel)
-		delete(freed.Annotations, v1alpha1.ManagedByAnnotation)
-		p.note(TopicRoute, "release service "+s.Name, "the Rollout does not name it any more")
-	}
-}
-
 func (p *pass) editService(name, reason string) *corev1.Service {
 	if e, ok := p.serviceEdits[name]; ok {
 		return e.To
