@@ -35,7 +35,7 @@ func TestHelmForTheWholeCluster(t *testing.T) {
 }
 
 // Whoever installs Sluice for one namespace gives it the rights of Roles alone. That is enough, but for ClusterAnalysisTemplates.
-func TestOneNamespace(t *testing.T) {
+func TestC45OneNamespace(t *testing.T) {
 	for name, render := range map[string]func(*testing.T, *playtest.Namespace) []*unstructured.Unstructured{
 		"kustomize": func(t *testing.T, ns *playtest.Namespace) []*unstructured.Unstructured {
 			return moved(kustomize(t, ns, "../deploy/namespaced"), ns.Name)

@@ -133,7 +133,7 @@ func TestTemplatesBecomeOneRun(t *testing.T) {
 	}
 }
 
-func TestArguments(t *testing.T) {
+func TestC48Arguments(t *testing.T) {
 	latest, stable := v1alpha1.ValueFromLatest, v1alpha1.ValueFromStable
 	of := func(args ...argument) tmpl { return tmpl{Metrics: metrics("a"), Args: args} }
 	also := func(args ...argument) tmpl { return tmpl{Metrics: metrics("b"), Args: args} }

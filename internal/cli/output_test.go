@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestOutput(t *testing.T) {
+func TestC47Output(t *testing.T) {
 	const object = `apiVersion: argoproj.io/v1alpha1
 kind: Experiment
 metadata:

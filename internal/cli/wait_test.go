@@ -8,7 +8,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 )
 
-func TestWait(t *testing.T) {
+func TestC47Wait(t *testing.T) {
 	const unobserved = `{observedGeneration: "2", currentStepIndex: 4, phase: Healthy, currentPodHash: a, stableRS: a}`
 	for name, tt := range map[string]struct {
 		begin string

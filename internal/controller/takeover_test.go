@@ -38,7 +38,7 @@ type left struct {
 	resumed func(*v1alpha1.Rollout) bool
 }
 
-func TestTakeOver(t *testing.T) {
+func TestC9TakeOver(t *testing.T) {
 	for name, l := range map[string]left{
 		"a canary by pods": {
 			rollout: canary(4, `{maxUnavailable: 0, maxSurge: 1, steps: [{setWeight: 25}, {pause: {}}, {setWeight: 50}, {pause: {}}]}`),

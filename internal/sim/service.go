@@ -129,6 +129,11 @@ func setBlueGreenField(ro *v1alpha1.Rollout, key, value string) error {
 		ro.Spec.Strategy = v1alpha1.RolloutStrategy{BlueGreen: &v1alpha1.BlueGreenStrategy{ActiveService: value}}
 		return nil
 	}
+	if key == "canary" {
+		steps, err := parseSteps(value)
+		ro.Spec.Strategy = v1alpha1.RolloutStrategy{Canary: &v1alpha1.CanaryStrategy{Steps: steps}}
+		return err
+	}
 	b := ro.Spec.Strategy.BlueGreen
 	if b == nil {
 		return setPodField(ro, key, value)

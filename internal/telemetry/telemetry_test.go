@@ -44,7 +44,7 @@ func TestWhatARequestIsAbout(t *testing.T) {
 	}
 }
 
-func TestObjectsAreToldApartOnlyWhenAskedFor(t *testing.T) {
+func TestC24ObjectsAreToldApartOnlyWhenAskedFor(t *testing.T) {
 	web := types.NamespacedName{Namespace: "ns", Name: "web"}
 	for perObject, want := range map[bool]int{false: 1, true: 2} {
 		m := New(prometheus.NewRegistry(), perObject)

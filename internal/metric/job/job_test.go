@@ -89,7 +89,7 @@ func start(t *testing.T, p Provider, r metric.Request) metric.Request {
 	return begun(r, reading)
 }
 
-func TestTheJob(t *testing.T) {
+func TestC39TheJob(t *testing.T) {
 	w := &world{}
 	start(t, Provider{Clock: testingclock.NewFakePassiveClock(now), Jobs: w}, request())
 	uid := "0a1b2c3d-1111-2222-3333-444455556666"
