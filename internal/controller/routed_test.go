@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -37,17 +36,16 @@ func routed(replicas int, router, steps, more string) string {
 	return canary(replicas, strategy+"}")
 }
 
-// createRoute creates what the router of a Rollout splits, named web, and the Services.
+// createRoute creates what the routers of a Rollout split, named web, and the Services.
 func createRoute(t *testing.T, ns *playtest.Namespace, manifest string) {
 	t.Helper()
 	createServices(t, ns, "web-canary", "web-stable")
-	object := sim.HTTPRoute("web", "web-stable")
-	if strings.Contains(manifest, "nginx: {") {
-		object = sim.Ingress("web", "web-stable")
-	}
-	object.SetNamespace(ns.Name)
-	if err := ns.Client.Create(t.Context(), object); err != nil {
-		t.Fatal(err)
+	for router, object := range map[string]*unstructured.Unstructured{
+		"gatewayAPI: {": sim.HTTPRoute("web", "web-stable"), "nginx: {": sim.Ingress("web", "web-stable"),
+	} {
+		if strings.Contains(manifest, router) {
+			createObject(t, ns, object)
+		}
 	}
 }
 
@@ -257,45 +255,6 @@ func TestRoutedCanaryKilledAtAnyMoment(t *testing.T) {
 				p.check(t, history.Stop())
 			})
 		}
-	}
-}
-
-// TestRoutedCanaryAtRest: whatever is set up, a Rollout with nothing to do is not written, nor is anything that it uses, not even when
-// the controller starts anew.
-func TestRoutedCanaryAtRest(t *testing.T) {
-	t.Parallel()
-	for name, manifest := range map[string]string{
-		"GatewayAPI with managed routes": routed(2, `{gatewayAPI: {httpRoute: web}, managedRoutes: [{name: beta}]}`,
-			`[{setCanaryScale: {replicas: 1}}, {setHeaderRoute: {name: beta, match: [{headerName: x-beta, headerValue: {exact: "1"}}]}}, {setWeight: 50}, {pause: {}}]`, "scaleDownDelaySeconds: 1"),
-		"Nginx with annotations": routed(2, `{nginx: {stableIngress: web, additionalIngressAnnotations: {canary-by-header: x-beta}}}`, `[{setWeight: 50}, {pause: {}}]`, "scaleDownDelaySeconds: 1"),
-		"dynamicStableScale":     routed(2, routers["GatewayAPI"], `[{setWeight: 50}, {pause: {}}]`, "dynamicStableScale: true"),
-		"the plugin's settings":  routed(2, routers["the Gateway API plugin's own settings"], `[{setWeight: 50}, {pause: {}}]`, "scaleDownDelaySeconds: 1, minPodsPerReplicaSet: 1"),
-		"enforceMaxSurge":        routed(2, routers["Nginx"], `[{setWeight: 50}, {pause: {}}]`, "dynamicStableScale: true, enforceMaxSurge: true, maxSurge: 1"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ns := playtest.New(t)
-			createRoute(t, ns, manifest)
-			ns.StartController()
-			ns.CreateRollout(manifest)
-			ns.WaitForRollout("web", "to be Healthy", settledOn("1", 2))
-			ns.SetImage("web", "nginx:2")
-			halfway := int32(3) // the stable version keeps its two
-			if strings.Contains(manifest, "dynamicStableScale: true") {
-				halfway = 2
-			}
-			ns.WaitForRollout("web", "to pause", both(playtest.Paused, weightIs(50), pods(halfway)))
-			ns.RestartsQuietly(ns.Versions)
-			ns.PatchStatus("web", `{"status":{"promoteFull":true}}`)
-			ns.WaitForRollout("web", "to be Healthy on the second version", settledOn("2", 2))
-			ns.WaitForPodsToGo()
-			for !ns.Record().Quiet(5 * time.Second) { // counts of pods are gathered for a moment before they are written
-			}
-			if history := ns.Record(); !history.Quiet(time.Minute) {
-				t.Errorf("something was written in the minute after all was settled:\n%s", history.Stop())
-			}
-			ns.RestartsQuietly(ns.Versions)
-		})
 	}
 }
 

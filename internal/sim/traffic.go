@@ -100,7 +100,10 @@ func HTTPRoute(name, service string) *unstructured.Unstructured {
 		"metadata": map[string]any{"name": name, "namespace": "default"},
 		"spec": map[string]any{
 			"parentRefs": []any{map[string]any{"name": "gateway"}},
-			"rules":      []any{map[string]any{"backendRefs": []any{map[string]any{"name": service, "port": int64(80)}}}},
+			"rules": []any{map[string]any{
+				"matches":     []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": "/"}}}, // as the API server fills it in
+				"backendRefs": []any{map[string]any{"name": service, "port": int64(80)}},
+			}},
 		},
 	}}
 	o.SetGroupVersionKind(schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"})

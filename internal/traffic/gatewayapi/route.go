@@ -46,6 +46,15 @@ func open(owner traffic.Owner, object *unstructured.Unstructured) *route {
 	r.notes = readNotes(r.object)
 	r.mine = r.notes.of(owner)
 	noted := r.notes.rules()
+	for _, entry := range r.list() { // a note that is for a rule with a name says nothing about one without
+		if of, ok := entry.(rule); ok {
+			if name, _ := of["name"].(string); name != "" {
+				if owner, managed := ownerOfName(name); managed {
+					strike(noted, fingerprint(of), owner)
+				}
+			}
+		}
+	}
 	for _, entry := range r.list() {
 		if owner, ok := r.managedBy(entry, noted); ok {
 			r.managed = append(r.managed, managedRule{owner, entry.(rule)})
@@ -73,6 +82,13 @@ func (r *route) managedBy(entry any, noted map[string][]string) (string, bool) {
 	noted[print] = owners[1:]
 	r.nameless = r.nameless || owners[0] == namePrefix(r.owner)
 	return owners[0], true
+}
+
+// strike takes one note of an owner's off the list.
+func strike(noted map[string][]string, print, owner string) {
+	if i := slices.Index(noted[print], owner); i >= 0 {
+		noted[print] = slices.Delete(noted[print], i, i+1)
+	}
 }
 
 // list is the rules of the copy.
@@ -125,14 +141,32 @@ func ownerOfName(name string) (string, bool) {
 	return strings.Join(parts[:3], ".") + ".", true
 }
 
-// fingerprint is what a managed rule is known by that has lost its name: the requests that it takes and the Services that they go to. It
-// leaves out what releases of the Gateway API may drop or add.
+// fingerprint is what a managed rule is known by that has lost its name: the requests that it takes, and the Services that they and copies
+// of them go to. It leaves out what releases of the Gateway API may drop or add.
 func fingerprint(of rule) string {
 	var services []string
 	for _, ref := range refs(of) {
 		services = append(services, serviceKey(ref))
 	}
-	return digest(map[string]any{"matches": of["matches"], "services": services})
+	print := map[string]any{"matches": of["matches"], "services": services}
+	if mirrors := mirrorsOf(of); len(mirrors) > 0 { // or one that mirrors everything would be the very rule that it was made from
+		print["mirrors"] = mirrors
+	}
+	return digest(print)
+}
+
+// mirrorsOf are the Services that get copies of a rule's requests.
+func mirrorsOf(of rule) []string {
+	var services []string
+	filters, _ := of["filters"].([]any)
+	for _, entry := range filters {
+		filter, _ := entry.(map[string]any)
+		request, _ := filter["requestMirror"].(map[string]any)
+		if ref, ok := request["backendRef"].(map[string]any); ok {
+			services = append(services, serviceKey(ref))
+		}
+	}
+	return services
 }
 
 // outline is what a rule is known by whatever its backendRefs are.
