@@ -129,6 +129,39 @@ func TestBlueGreenMetadataAndAntiAffinity(t *testing.T) {
 	waitForRoles(ns, map[string]int{"nginx:1 active": 2, "nginx:2 ": 2})
 }
 
+// Required anti-affinity: the canary's pod goes to a node that has none of the stable version, and when the update is over nothing keeps
+// pods from any node.
+func TestRequiredAntiAffinity(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	manifest := routed(1, routers["GatewayAPI"], halfTheWeight, "scaleDownDelaySeconds: 1, antiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {}}")
+	createRoute(t, ns, manifest)
+	ns.StartController()
+	ns.CreateRollout(manifest)
+	first := ns.WaitForRollout("web", "to be Healthy", settledOn("1", 1)).Status.StableRS
+
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to pause", both(playtest.Paused, weightIs(50)))
+	nodes := map[string]string{}
+	for _, p := range ns.Pods() {
+		if other := nodes[p.Spec.NodeName]; other != "" {
+			t.Errorf("%s and %s are both on %s", other, p.Name, p.Spec.NodeName)
+		}
+		nodes[p.Spec.NodeName] = p.Name
+		a, of := p.Spec.Affinity, p.Labels[v1alpha1.PodTemplateHashLabel]
+		if keepsOff := a != nil && a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) == 1; keepsOff != (of != first) {
+			t.Errorf("pod %s of %s keeps off nodes: %t", p.Name, of, keepsOff)
+		}
+	}
+	if len(nodes) != 2 {
+		t.Errorf("pods on %v, want one of each version", nodes)
+	}
+
+	ns.PatchStatus("web", `{"status":{"promoteFull":true}}`)
+	ns.WaitForRollout("web", "to be Healthy on the second version", settledOn("2", 1))
+	ns.WaitForReplicaSets("that keep away from nobody", func(rs *appsv1.ReplicaSet) bool { return rs.Spec.Template.Spec.Affinity == nil })
+}
+
 // Metadata that changes again and again, under a controller that is killed again and again, ends on every pod as it was written
 // last, and no earlier one is left on any.
 func TestMetadataKilledAtAnyMoment(t *testing.T) {

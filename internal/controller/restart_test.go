@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
+	policyclient "k8s.io/client-go/kubernetes/typed/policy/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -79,15 +80,7 @@ func TestC29RestartHonoursAPodDisruptionBudget(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
 	ns.StartController()
-	budgets := kubernetes.NewForConfigOrDie(ns.Config).PolicyV1().PodDisruptionBudgets(ns.Name)
-	all := intstr.FromInt32(3)
-	_, err := budgets.Create(ns.Context(), &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &all, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	budgets := protect(t, ns, 3, "app", "web")
 	ns.CreateRollout(canary(3, `{maxSurge: 1, maxUnavailable: 1}`))
 	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
 	before := podsOf(ns)
@@ -114,6 +107,52 @@ func TestC29RestartHonoursAPodDisruptionBudget(t *testing.T) {
 	}
 	ns.WaitForRollout("web", "to have restarted", restarted)
 	wantNone(t, ns, before)
+}
+
+// TestC29RestartOfARoutedCanary in the middle of an update, under a PodDisruptionBudget that protects all but one of the stable version's
+// pods: traffic stays where it is, and each version keeps what carries it.
+func TestC29RestartOfARoutedCanary(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	manifest := routed(4, routers["GatewayAPI"], halfTheWeight, "maxUnavailable: 1, scaleDownDelaySeconds: 1")
+	createRoute(t, ns, manifest)
+	ns.StartController()
+	ns.CreateRollout(manifest)
+	first := ns.WaitForRollout("web", "to be Healthy", settledOn("1", 4)).Status.StableRS
+	protect(t, ns, 3, v1alpha1.PodTemplateHashLabel, first)
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to pause", both(playtest.AtStep(1), weightIs(50), pods(6)))
+	before := podsOf(ns)
+
+	history := ns.Record()
+	restart(ns)
+	ns.WaitForRollout("web", "to have restarted", func(ro *v1alpha1.Rollout) bool {
+		return playtest.AtStep(1)(ro) && ro.Spec.RestartAt != nil && ro.Spec.RestartAt.Equal(ro.Status.RestartedAt)
+	})
+	for _, p := range history.Stop() {
+		if n := p.Sets[first].Status.AvailableReplicas; n < 3 {
+			t.Errorf("%d pods of the stable version were available, and the budget says 3, at %s", n, p)
+		}
+		if p.Available() < 6-1 || p.Routes["HTTPRoute web"]["web-canary"] != 50 {
+			t.Errorf("more than one pod was missing, or traffic moved, at %s", p)
+		}
+	}
+	wantNone(t, ns, before)
+}
+
+// protect creates a PodDisruptionBudget, named web, for the pods with a label.
+func protect(t *testing.T, ns *playtest.Namespace, least int32, label, value string) policyclient.PodDisruptionBudgetInterface {
+	t.Helper()
+	budgets := kubernetes.NewForConfigOrDie(ns.Config).PolicyV1().PodDisruptionBudgets(ns.Name)
+	minimum := intstr.FromInt32(least)
+	_, err := budgets.Create(ns.Context(), &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &minimum, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{label: value}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return budgets
 }
 
 // restart asks for a restart of all pods there are, which takes an instant after their creation, in whole seconds.

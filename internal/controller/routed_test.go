@@ -36,6 +36,11 @@ func routed(replicas int, router, steps, more string) string {
 	return canary(replicas, strategy+"}")
 }
 
+// listening has the pods of a manifest listen on a port, which the Service of an experiment's template needs.
+func listening(manifest string) string {
+	return strings.Replace(manifest, `image: "nginx:1"`, `image: "nginx:1", ports: [{containerPort: 80}]`, 1)
+}
+
 // createRoute creates what the routers of a Rollout split, named web, and the Services.
 func createRoute(t *testing.T, ns *playtest.Namespace, manifest string) {
 	t.Helper()
@@ -317,9 +322,8 @@ func rules(n int) func(*unstructured.Unstructured) bool {
 func TestC26ExperimentWeights(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
-	manifest := routed(2, routers["GatewayAPI"],
-		`[{setWeight: 20}, {experiment: {duration: 5s, scaleDownDelaySeconds: 1, templates: [{name: trial, specRef: canary, weight: 10}]}}, {pause: {}}]`, "")
-	manifest = strings.Replace(manifest, `image: "nginx:1"`, `image: "nginx:1", ports: [{containerPort: 80}]`, 1)
+	manifest := listening(routed(2, routers["GatewayAPI"],
+		`[{setWeight: 20}, {experiment: {duration: 5s, scaleDownDelaySeconds: 1, templates: [{name: trial, specRef: canary, weight: 10}]}}, {pause: {}}]`, ""))
 	createRoute(t, ns, manifest)
 	ns.StartController()
 	ns.CreateRollout(manifest)

@@ -21,18 +21,23 @@ func TestC34MigratingADeploymentKeepsItsCapacity(t *testing.T) {
 	for mode, strategy := range map[string]string{
 		"progressively": `canary: {maxSurge: 1, maxUnavailable: 0, steps: [{setWeight: 50}, {pause: {duration: 1}}]}`,
 		"onsuccess":     `blueGreen: {activeService: active}`,
+		// the router goes on sending to the stable Service, which selects both until the Rollout has all its pods
+		"progressively, with a router": `canary: {canaryService: web-canary, stableService: web-stable, trafficRouting: {gatewayAPI: {httpRoute: web}},
+        scaleDownDelaySeconds: 1, steps: [{setWeight: 50}, {pause: {duration: 1}}]}`,
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			const replicas = 4
 			ns := playtest.New(t)
 			createServices(t, ns, "active")
+			createRoute(t, ns, strategy)
 			createDeployment(t, ns, replicas)
 			ns.WaitForDeployment("web", "to serve", func(d *appsv1.Deployment) bool { return d.Status.AvailableReplicas == replicas })
 			ns.StartController()
 
 			history := ns.Record()
-			ns.CreateRollout(referring("Deployment", mode, replicas, strategy))
+			scaleDown, _, _ := strings.Cut(mode, ",")
+			ns.CreateRollout(referring("Deployment", scaleDown, replicas, strategy))
 			for range 3 {
 				history.WaitForEvents(2)
 				ns.StopController(syscall.SIGKILL)

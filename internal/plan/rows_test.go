@@ -25,13 +25,13 @@ const (
 )
 
 func (c concern) String() string {
-	switch c & both {
-	case canary:
-		return "canaries"
-	case blueGreen:
+	if c&both == both {
+		return "either strategy"
+	}
+	if c&blueGreen != 0 {
 		return "blue-green"
 	}
-	return "either strategy"
+	return "canaries"
 }
 
 // troubles are what has hurt people who roll out with other controllers, by the numbers that names of tests give them: C1 and so on.
