@@ -1,0 +1,119 @@
+package docs_test
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluice-delivery/sluice/internal/manifests"
+)
+
+// patience is how long all commands of a page may take together.
+const patience = 5 * time.Minute
+
+// The commands of the first part of getting-started.md do what they are said to, as they stand there.
+func TestGettingStarted(t *testing.T) {
+	bin := os.Getenv("SLUICE_BIN")
+	if bin == "" {
+		build := exec.CommandContext(t.Context(), "make", "-s", "build")
+		build.Dir = manifests.Root()
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("make build: %v\n%s", err, out)
+		}
+		bin = filepath.Join(manifests.Root(), "bin")
+	}
+	page, err := os.ReadFile("getting-started.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := commands(string(page))
+	if strings.Count(script, "\n") < 20 {
+		t.Fatalf("the page has hardly any commands:\n%s", script)
+	}
+	script = strings.ReplaceAll(script, "bin/sluice", filepath.Join(bin, "sluice"))
+
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
+	cmd.Dir, cmd.Env = manifests.Root(), append(os.Environ(), "TMPDIR="+t.TempDir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	end := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.Cancel, cmd.WaitDelay = end, 10*time.Second
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	if err != nil {
+		_ = end() // what the page would have ended
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	for _, want := range []string{
+		"step 4 of 4 (pause): until someone resumes it", "rollout 'example-rollout' is degraded", "setWeight must be between 0 and 100", "promoted after",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the commands never printed %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// commands are those in the blocks of a page that are marked as shell.
+func commands(page string) string {
+	var script strings.Builder
+	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
+		script.WriteString(block[1])
+	}
+	return script.String()
+}
+
+// Every link from one page to another leads somewhere, and every page is found from the list of them.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#: ]+)(#[^)]*)?\)`)
+	linked := map[string]bool{"docs/README.md": true}
+	root := manifests.Root()
+	var pages []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata" || d.Name() == "bin") {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) != ".md" {
+			return nil
+		}
+		page, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		pages = append(pages, page)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
+			target := filepath.Join(filepath.Dir(path), found[1])
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s, which is not there", page, found[1])
+			}
+			if target, err := filepath.Rel(root, target); err == nil {
+				linked[target] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		if strings.HasPrefix(page, "docs/") && !linked[page] {
+			t.Errorf("no page links to %s", page)
+		}
+	}
+}
