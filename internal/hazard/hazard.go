@@ -37,6 +37,8 @@ const (
 	ShortDelay Kind = "ShortDelay"
 	// KeptForever: pods of an aborted update stay.
 	KeptForever Kind = "KeptForever"
+	// NoEffect: the field does nothing where it stands, and upstream's manifests may have it.
+	NoEffect Kind = "NoEffect"
 	// NoHistory: there is no version to return to.
 	NoHistory Kind = "NoHistory"
 )

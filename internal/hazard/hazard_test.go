@@ -62,6 +62,11 @@ func TestOf(t *testing.T) {
 				"use more replicas, or a router"},
 		},
 		"weights that pods can follow": {probed + "  replicas: 10\n  strategy: {canary: {steps: [{setWeight: 5}, {setWeight: 41}, {setWeight: 100}]}}", nil},
+		"a delay that nothing waits for": {
+			probed + "  replicas: 10\n  strategy: {canary: {abortScaleDownDelaySeconds: 30}}",
+			[]string{"NoEffect spec.strategy.canary.abortScaleDownDelaySeconds: does nothing without trafficRouting, where old pods go as new ones come: " +
+				"remove it, or add a router"},
+		},
 		"all pods may be missing": {
 			probed + "  replicas: 3\n  strategy: {canary: {maxUnavailable: 100%}}",
 			[]string{"AllUnavailable spec.strategy.canary.maxUnavailable: with 100% of 3 pods, all of them may be missing at the same time during an update or a restart: allow fewer"},

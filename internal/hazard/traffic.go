@@ -13,11 +13,26 @@ const canaryField = "spec.strategy.canary"
 func (f *finder) canary(c *v1alpha1.CanaryStrategy) {
 	f.unavailable(canaryField+".maxUnavailable", c.MaxUnavailable)
 	if c.TrafficRouting == nil {
+		f.withoutRouter(c)
 		f.coarseWeights(c.Steps)
 		return
 	}
 	f.overload(c)
 	f.delays(canaryField, c.ScaleDownDelaySeconds, c.AbortScaleDownDelaySeconds)
+}
+
+// withoutRouter finds delays that nothing waits for: where pods are the traffic, they go as others come.
+func (f *finder) withoutRouter(c *v1alpha1.CanaryStrategy) {
+	for _, field := range []struct {
+		name  string
+		value *int32
+	}{
+		{"abortScaleDownDelaySeconds", c.AbortScaleDownDelaySeconds}, {"scaleDownDelayRevisionLimit", c.ScaleDownDelayRevisionLimit},
+	} {
+		if field.value != nil {
+			f.add(NoEffect, canaryField+"."+field.name, "does nothing without trafficRouting, where old pods go as new ones come: remove it, or add a router")
+		}
+	}
 }
 
 // unavailable finds a limit that lets all pods be missing at once.

@@ -26,6 +26,8 @@ func (p *pass) routedCanary(c spec.Canary) {
 	}
 	if len(p.problems) > 0 { // until the Services are mended the traffic stays where it is
 		r.next = r.split(r.now)
+		_, others := r.render(r.next) // which are told now, and not when these are mended
+		r.complain(others)
 		return
 	}
 	r.pointServices()

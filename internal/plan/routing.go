@@ -163,12 +163,40 @@ func (r *routing) route(weight int32, reason string) {
 		r.event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight updated from %d to %d", r.now, weight)
 		r.note(TopicRoute, fmt.Sprintf("send %s to the canary", r.portionText(weight)), reason)
 	} else if len(r.routeWrites) > 0 && slices.Equal(r.next.Additional, r.recordedAdditional()) {
-		r.note(TopicRoute, fmt.Sprintf("bring the routers in line, with %s for the canary", r.portionText(weight)), "their weights, routes or labels differed")
+		text, why := r.whatDiffers(weight)
+		r.note(TopicRoute, text, why)
 	}
 	r.is.Canary.Weights = &v1alpha1.TrafficWeights{Canary: recordOf(r.next.Canary), Stable: recordOf(r.next.Stable)}
 	for _, d := range r.next.Additional {
 		r.is.Canary.Weights.Additional = append(r.is.Canary.Weights.Additional, recordOf(d))
 	}
+}
+
+// whatDiffers is what writes to routers are for that leave the canary's weight as it is.
+func (r *routing) whatDiffers(weight int32) (text, why string) {
+	name, set, ok := r.routeStep()
+	switch {
+	case ok && set:
+		return "set the managed route " + name, r.whyGoal()
+	case ok:
+		return "remove the managed route " + name, r.whyGoal()
+	}
+	return fmt.Sprintf("bring the routers in line, with %s for the canary", r.portionText(weight)), "their weights, routes or labels differed"
+}
+
+// routeStep is the managed route that the current step sets or removes, if it is such a step.
+func (r *routing) routeStep() (name string, set, ok bool) {
+	if r.promoted() || r.is.Abort || r.is.PromoteFull || r.at() == r.stepCount() || !r.canServe() {
+		return "", false, false
+	}
+	switch s := r.canary.Steps[r.at()].(type) {
+	case spec.SetHeaderRoute:
+		return s.Name, len(s.Match) > 0, true
+	case spec.SetMirrorRoute:
+		return s.Name, len(s.Match) > 0, true
+	case spec.SetWeight, spec.SetCanaryScale, spec.Pause, spec.RunAnalysis, spec.RunExperiment:
+	}
+	return "", false, false
 }
 
 func compareKeys(a, b traffic.Key) int {
