@@ -89,6 +89,9 @@ func bench(ctx context.Context, w wishes) error {
 	if err != nil {
 		return err
 	}
+	if err := playtest.WithGatewayAPI(cluster); err != nil {
+		return err
+	}
 	if err := os.Unsetenv("GOMEMLIMIT"); err != nil { // the controller runs as a user runs it
 		return err
 	}

@@ -4,11 +4,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"net/http"
-	"os"
-	"path/filepath"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +34,8 @@ type phase struct {
 	wall, cpu time.Duration
 	resident  int64
 	requests  requests
+	// passes are how often the controller looked at a Rollout.
+	passes int
 }
 
 // result is what one strategy costs.
@@ -66,17 +63,19 @@ func (f *field) measure(ctx context.Context, s strategy) (r result, err error) {
 	}()
 	herd := herd{client: f.cluster.Client(), namespace: namespace, size: f.wishes.rollouts, replicas: f.wishes.replicas}
 
+	finish := func() {}
 	phases := []struct {
 		into *phase
 		do   func() error
 	}{
 		{&r.create, func() error { return herd.create(ctx, s) }},
 		{&r.update, func() error {
-			defer f.takeProfile(c, s.name)()
+			finish = f.profile(c, s.name)
 			return herd.update(ctx, "web:2")
 		}},
 		{&r.after, func() error {
 			wait(ctx, rest-quiet)
+			finish()
 			return nil
 		}},
 	}
@@ -106,7 +105,7 @@ func (f *field) measure(ctx context.Context, s strategy) (r result, err error) {
 	r.trailing = trailing.requests.writes()
 	r.after = phase{
 		wall: r.after.wall + trailing.wall, cpu: r.after.cpu + trailing.cpu,
-		resident: trailing.resident, requests: r.after.requests.add(trailing.requests),
+		resident: trailing.resident, passes: r.after.passes + trailing.passes, requests: r.after.requests.add(trailing.requests),
 	}
 	if f.wishes.trace {
 		printTrace(append(update, all...), rolloutName(0))
@@ -123,6 +122,7 @@ func (f *field) settle(ctx context.Context, c *process, into *phase) error {
 	})
 	into.requests = into.requests.add(late.requests)
 	into.cpu += late.cpu
+	into.passes += late.passes
 	return err
 }
 
@@ -135,6 +135,7 @@ func (f *field) during(c *process, into *phase, do func() error) ([]request, err
 	if err != nil {
 		return nil, err
 	}
+	passes := c.passes()
 	start := time.Now()
 	if err := do(); err != nil {
 		return nil, err
@@ -145,6 +146,7 @@ func (f *field) during(c *process, into *phase, do func() error) ([]request, err
 		return nil, err
 	}
 	into.cpu = after - before
+	into.passes = c.passes() - passes
 	if into.resident, err = c.resident(); err != nil {
 		return nil, err
 	}
@@ -169,38 +171,4 @@ func wait(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-time.After(d):
 	}
-}
-
-// takeProfile takes a profile of the controller's processor time until the returned function is called.
-func (f *field) takeProfile(c *process, name string) (done func()) {
-	if f.wishes.profile == "" {
-		return func() {}
-	}
-	finished := make(chan struct{})
-	go func() {
-		defer close(finished)
-		if err := saveProfile("http://"+c.pprof+"/debug/pprof/profile?seconds=15", filepath.Join(f.wishes.profile, name+".pprof")); err != nil {
-			progress("profile: %v", err)
-		}
-	}()
-	return func() { <-finished }
-}
-
-func saveProfile(url, path string) error {
-	response, err := http.Get(url)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close() //nolint:errcheck // it was only read
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, response.Status)
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(file, response.Body); err != nil {
-		return err
-	}
-	return file.Close()
 }

@@ -113,6 +113,11 @@ func (p *process) proc(file string) (string, error) {
 	return string(text), err
 }
 
+// passes is how often the controller has looked at a Rollout.
+func (p *process) passes() int {
+	return int(p.metric("controller_runtime_reconcile_total", `="rollout"`))
+}
+
 // metric reads the sum of a metric's series that have a label, 0 while the process does not answer.
 func (p *process) metric(name, label string) float64 {
 	response, err := http.Get(p.metrics)

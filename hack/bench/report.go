@@ -63,13 +63,14 @@ func (r report) write(w *bytes.Buffer) {
 
 func (r report) writePhases(w *bytes.Buffer) {
 	fmt.Fprint(w, "Per rollout, but for the time and the memory:\n\n"+
-		"| strategy | phase | wall s | CPU ms | writes | of them events | reads | memory MB |\n|---|---|--:|--:|--:|--:|--:|--:|\n")
+		"| strategy | phase | wall s | CPU ms | passes | writes | of them events | reads | memory MB |\n|---|---|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, s := range r.results {
 		for _, p := range []struct {
 			name string
 			phase
 		}{{"create", s.create}, {"update", s.update}, {"rest", s.after}} {
-			fmt.Fprintf(w, "| %s | %s | %.1f | %s | %s | %s | %s | %s |\n", s.strategy.name, p.name, p.wall.Seconds(), r.perRolloutMillis(p.cpu),
+			fmt.Fprintf(w, "| %s | %s | %.1f | %s | %s | %s | %s | %s | %s |\n", s.strategy.name, p.name, p.wall.Seconds(), r.perRolloutMillis(p.cpu),
+				r.perRollout(p.passes),
 				r.perRollout(p.requests.writes()), r.perRollout(p.requests.events()), r.perRollout(p.requests.reads()), megabytes(p.resident))
 		}
 	}

@@ -38,7 +38,22 @@ var strategies = []strategy{
 		spec:    `{blueGreen: {activeService: NAME-active, scaleDownDelaySeconds: 1}}`,
 		objects: service("NAME-active"),
 	},
+	{
+		name: "nginx", words: "20 %, 1 s, 60 %, 1 s of the traffic, by a canary Ingress; scaleDownDelaySeconds 1",
+		writes: 32, reads: routedReads, cpuMillis: 25,
+		spec:    routed("nginx: {stableIngress: NAME}"),
+		objects: service("NAME-stable") + service("NAME-canary") + ingress,
+	},
+	{
+		name: "gateway-api", words: "20 %, 1 s, 60 %, 1 s of the traffic, by an HTTPRoute; scaleDownDelaySeconds 1",
+		writes: 32, reads: routedReads, cpuMillis: 25,
+		spec:    routed("gatewayAPI: {httpRoute: NAME}"),
+		objects: service("NAME-stable") + service("NAME-canary") + httpRoute,
+	},
 }
+
+// routedReads is how much of a canary by traffic is read live before pods are taken away: two Services and a route.
+const routedReads = 3
 
 func strategyNames() []string {
 	var names []string
@@ -49,7 +64,7 @@ func strategyNames() []string {
 }
 
 func service(name string) string {
-	return fmt.Sprintf(`
+	return fmt.Sprintf(`---
 apiVersion: v1
 kind: Service
 metadata: {name: %s}
@@ -59,14 +74,39 @@ spec:
 `, name)
 }
 
+// routed is a canary whose traffic a router splits.
+func routed(router string) string {
+	return `{canary: {stableService: NAME-stable, canaryService: NAME-canary, scaleDownDelaySeconds: 1, trafficRouting: {` + router + `}, steps: [
+		{setWeight: 20}, {pause: {duration: 1s}}, {setWeight: 60}, {pause: {duration: 1s}}]}}`
+}
+
+const ingress = `---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: NAME}
+spec:
+  ingressClassName: nginx
+  rules:
+  - host: NAME.example.org
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: NAME-stable, port: {number: 80}}}}
+`
+
+const httpRoute = `---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: NAME}
+spec:
+  parentRefs: [{name: gateway}]
+  rules:
+  - backendRefs: [{name: NAME-stable, port: 80}, {name: NAME-canary, port: 80}]
+`
+
 // manifests are one rollout of this strategy and what it names.
 func (s strategy) manifests(name string, replicas int) string {
-	objects := s.objects
-	if objects != "" {
-		objects += "\n---\n"
-	}
 	spec := strings.ReplaceAll(strings.ReplaceAll(s.spec, "\t", ""), "\n", " ")
-	return strings.ReplaceAll(objects+`
+	return strings.ReplaceAll(s.objects+`---
 apiVersion: argoproj.io/v1alpha1
 kind: Rollout
 metadata: {name: NAME}
