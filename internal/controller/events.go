@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	// gathering is how long ordinary events on an object wait for others.
+	// gathering is how long ordinary events on an object wait for others, each anew, and atMost how long they wait in all.
 	gathering = 5 * time.Second
+	atMost    = 15 * time.Second
 	// publishers is how many events are on their way at once.
 	publishers = 8
 	// publishing is how long one may take.
@@ -34,9 +35,9 @@ const (
 	longest = 1024
 )
 
-// events publishes Kubernetes events. Ordinary ones on one object are gathered for a moment: those with the same reason become one,
-// whose text is theirs in turn. A canary that scales two ReplicaSets, or passes nine steps, costs one request for it and not nine.
-// A warning is published at once, behind what was told before it.
+// events publishes Kubernetes events. Ordinary ones on one object are gathered until it comes to rest for a moment: those with the same
+// reason become one, whose text is theirs in turn. A canary that scales two ReplicaSets, or passes nine steps, costs one request for it
+// and not nine. A warning is published at once, behind what was told before it.
 //
 // There is no limit for each object as in client-go's recorder, which would swallow the end of a long rollout, and no queue that
 // drops what does not fit: controllers tell of each transition once.
@@ -49,16 +50,23 @@ type events struct {
 	hands chan struct{}
 
 	mu sync.Mutex
-	// waiting are the events on each object that are not published yet, in the order in which they were told.
-	waiting map[types.UID][]*corev1.Event
+	// waiting are the events on each object that are not published yet.
+	waiting map[types.UID]*gathered
 	// underway are those that are being sent.
 	underway sync.WaitGroup
+}
+
+// gathered are events on one object, in the order in which they were told. The timer is to publish them.
+type gathered struct {
+	events []*corev1.Event
+	first  time.Time
+	timer  clock.Timer
 }
 
 func newEvents(clk clock.WithDelayedExecution, c client.Client, log *slog.Logger, meters *telemetry.Meters) *events {
 	return &events{
 		clock: clk, client: c, log: log, meters: meters,
-		hands: make(chan struct{}, publishers), waiting: map[types.UID][]*corev1.Event{},
+		hands: make(chan struct{}, publishers), waiting: map[types.UID]*gathered{},
 	}
 }
 
@@ -81,15 +89,19 @@ func (e *events) AnnotatedEventf(object runtime.Object, annotations map[string]s
 	}
 	e.meters.Told(event)
 	uid := event.InvolvedObject.UID
+	now := e.clock.Now()
 	e.mu.Lock()
-	first := len(e.waiting[uid]) == 0
-	e.waiting[uid] = gather(e.waiting[uid], event)
+	g, waits := e.waiting[uid]
+	if !waits {
+		g = &gathered{first: now, timer: e.clock.AfterFunc(gathering, func() { e.release(uid) })}
+		e.waiting[uid] = g
+	}
+	g.events = gather(g.events, event)
+	g.timer.Reset(min(gathering, g.first.Add(atMost).Sub(now)))
 	e.mu.Unlock()
-	switch {
-	case kind != corev1.EventTypeNormal:
+	if kind != corev1.EventTypeNormal {
+		g.timer.Stop()
 		e.release(uid)
-	case first:
-		e.clock.AfterFunc(gathering, func() { e.release(uid) })
 	}
 }
 
@@ -144,15 +156,15 @@ func setAnnotation(event *corev1.Event, key, value string) {
 func (e *events) release(uid types.UID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	ready := e.waiting[uid]
-	delete(e.waiting, uid)
-	if len(ready) == 0 {
+	ready, waits := e.waiting[uid]
+	if !waits {
 		return
 	}
+	delete(e.waiting, uid)
 	e.underway.Go(func() {
 		e.hands <- struct{}{}
 		defer func() { <-e.hands }()
-		for i, event := range ready {
+		for i, event := range ready.events {
 			event.Name = fmt.Sprintf("%s%x", event.Name, i) // two of one moment, and one clock for all
 			e.publish(event)
 		}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -79,6 +80,24 @@ func TestOrdinaryEventsAreGatheredByReason(t *testing.T) {
 	}
 	if sink.events[0].Name == scaling.Name {
 		t.Errorf("two events are called %s", scaling.Name)
+	}
+}
+
+func TestEventsWaitUntilTheirObjectRests(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(100, 0))
+	sink := &eventSink{}
+	e := newEvents(clock, sink, slog.New(slog.DiscardHandler), telemetry.New(prometheus.NewRegistry(), false))
+	for i := range 4 { // each waits five seconds for the next, which comes after four
+		e.Event(rolloutNamed("web"), corev1.EventTypeNormal, "RolloutStepCompleted", fmt.Sprintf("step %d", i))
+		clock.Step(gathering - time.Second)
+		if told := sink.told("web"); told != nil && i < 3 {
+			t.Fatalf("published while there was more to tell: %q", told)
+		}
+	}
+	waitUntilReleased(t, e)
+	want := []string{"Normal RolloutStepCompleted: step 0; step 1; step 2; step 3"}
+	if diff := cmp.Diff(want, sink.told("web")); diff != "" {
+		t.Errorf("after %s events wait no longer (-want +got):\n%s", atMost, diff)
 	}
 }
 

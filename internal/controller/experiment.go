@@ -52,7 +52,7 @@ func startExperiments(mgr manager.Manager, events record.EventRecorder, log *slo
 	build := ctrl.NewControllerManagedBy(mgr).
 		Named("experiment").
 		For(&v1alpha1.Experiment{}).
-		Owns(&appsv1.ReplicaSet{}).
+		Owns(&appsv1.ReplicaSet{}, builder.WithPredicates(notOnlyTold)).
 		Owns(&v1alpha1.AnalysisRun{}, builder.WithPredicates(phaseChanged)).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(e.experimentsNaming)).
 		Watches(&v1alpha1.AnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(e.experimentsToBegin)).

@@ -48,7 +48,7 @@ func (r *Rollouts) Watches(clusterTemplates bool) []Watch {
 	owner := handler.EnqueueRequestForOwner(r.client.Scheme(), r.client.RESTMapper(), &v1alpha1.Rollout{}, handler.OnlyControllerOwner())
 	using := handler.EnqueueRequestsFromMapFunc(r.rolloutsUsing)
 	watches := []Watch{
-		{Object: &appsv1.ReplicaSet{}, Handler: owner},
+		{Object: &appsv1.ReplicaSet{}, Handler: owner, Predicates: []predicate.Predicate{notOnlyTold}},
 		{Object: &v1alpha1.AnalysisRun{}, Handler: owner, Predicates: []predicate.Predicate{phaseChanged}},
 		{Object: &v1alpha1.Experiment{}, Handler: owner},
 		{Object: &v1alpha1.AnalysisTemplate{}, Handler: using},
