@@ -36,7 +36,7 @@ func (f *field) measureIdle(ctx context.Context, n int) (r idle, err error) {
 	if _, err := f.audit.read(); err != nil {
 		return r, err
 	}
-	c, err := startController(f.cluster, f.folder, namespace, fmt.Sprintf("--rollout-resync=%d", int(resync.Seconds())))
+	c, err := startController(f.cluster, f.folder, fmt.Sprintf("--rollout-resync=%d", int(resync.Seconds())))
 	if err != nil {
 		return r, err
 	}
@@ -62,7 +62,7 @@ func (f *field) measureIdle(ctx context.Context, n int) (r idle, err error) {
 }
 
 func (f *field) createIdle(ctx context.Context, namespace string, n int) error {
-	c, err := startController(f.cluster, f.folder, namespace)
+	c, err := startController(f.cluster, f.folder)
 	if err != nil {
 		return err
 	}

@@ -4,10 +4,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
@@ -52,7 +55,7 @@ func (f *field) measure(ctx context.Context, s strategy) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	c, err := startController(f.cluster, f.folder, namespace)
+	c, err := startController(f.cluster, f.folder)
 	if err != nil {
 		return r, err
 	}
@@ -161,9 +164,21 @@ func (f *field) namespace(ctx context.Context) (string, error) {
 	return made.Name, err
 }
 
-// remove deletes a namespace. What is in it goes in the background.
+// remove deletes a namespace and waits until nothing of it is left that the next controller would look at.
 func (f *field) remove(ctx context.Context, name string) error {
-	return f.cluster.Client().Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("namespace %s was not gone within %s", name, patience))
+	defer cancel()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := f.cluster.Client().Delete(ctx, namespace); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		if err := f.cluster.Client().Get(ctx, client.ObjectKeyFromObject(namespace), namespace); apierrors.IsNotFound(err) {
+			return nil
+		}
+		wait(ctx, time.Second)
+	}
+	return context.Cause(ctx)
 }
 
 func wait(ctx context.Context, d time.Duration) {

@@ -27,8 +27,8 @@ type process struct {
 	started        time.Time
 }
 
-// startController starts a controller as it is installed, for one namespace.
-func startController(cluster *playtest.Cluster, folder, namespace string, flags ...string) (*process, error) {
+// startController starts a controller as it is installed: for all namespaces, and waiting for a lease.
+func startController(cluster *playtest.Cluster, folder string, flags ...string) (*process, error) {
 	ports, err := freePorts(2)
 	if err != nil {
 		return nil, err
@@ -44,8 +44,7 @@ func startController(cluster *playtest.Cluster, folder, namespace string, flags 
 	}
 	defer log.Close() //nolint:errcheck // the child has its own
 	args := append([]string{
-		"--kubeconfig", cluster.ControllerKubeconfig(), "--namespaced", "--namespace", namespace,
-		"--healthz-port=0", "--metrics-port=" + strconv.Itoa(ports[0]), "--enable-pprof-address=" + p.pprof,
+		"--kubeconfig", cluster.ControllerKubeconfig(), "--healthz-port=0", "--metrics-port=" + strconv.Itoa(ports[0]), "--enable-pprof-address=" + p.pprof,
 	}, flags...)
 	p.cmd = exec.Command(cluster.Program("sluice-controller"), args...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log

@@ -33,7 +33,7 @@ func (f *field) measureReaction(ctx context.Context) (r reaction, err error) {
 	if err != nil {
 		return r, err
 	}
-	c, err := startController(f.cluster, f.folder, namespace)
+	c, err := startController(f.cluster, f.folder)
 	if err != nil {
 		return r, err
 	}
