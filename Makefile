@@ -41,11 +41,12 @@ engines = ./internal/plan/... ./internal/experiment/... ./internal/sim/...
 
 .PHONY: bench
 ROLLOUTS ?= 100
+MANY ?= 500
 REPLICAS ?= 3
 IDLE ?= 5000
-bench: build ## Measure what rollouts cost and write it into docs/performance.md (ROLLOUTS=n REPLICAS=n IDLE=n)
+bench: build ## Measure what rollouts cost and write it into docs/performance.md (ROLLOUTS=n MANY=n REPLICAS=n IDLE=n)
 	@go build -o bin/sluice-bench ./hack/bench
-	@SLUICE_BIN=$(CURDIR)/bin bin/sluice-bench -rollouts $(ROLLOUTS) -replicas $(REPLICAS) -idle $(IDLE) -into docs/performance.md
+	@SLUICE_BIN=$(CURDIR)/bin bin/sluice-bench -rollouts $(ROLLOUTS) -many $(MANY) -replicas $(REPLICAS) -idle $(IDLE) -into docs/performance.md
 
 .PHONY: test
 test: export SLUICE_BIN = $(CURDIR)/bin

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -22,11 +23,12 @@ import (
 
 // wishes are what the command line asks for.
 type wishes struct {
-	rollouts, replicas, idle int
-	strategies               []strategy
-	into                     string
-	trace                    bool
-	profile                  string
+	// rollouts are how many are measured with every strategy, many how many with the first one for the memory that they take.
+	rollouts, many, replicas, idle int
+	strategies                     []strategy
+	into                           string
+	trace                          bool
+	profile                        string
 }
 
 func main() {
@@ -50,6 +52,7 @@ func readWishes(args []string) (wishes, error) {
 	var w wishes
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&w.rollouts, "rollouts", 100, "how many rollouts to update at once")
+	flags.IntVar(&w.many, "many", 500, "how many rollouts to update at once with the first strategy; 0 to leave this out")
 	flags.IntVar(&w.replicas, "replicas", 3, "how many pods each has")
 	flags.IntVar(&w.idle, "idle", 5000, "how many rollouts without pods to leave idle; 0 to leave this out")
 	names := flags.String("strategies", "", "comma-separated strategies; empty for all: "+strings.Join(strategyNames(), ", "))
@@ -64,8 +67,11 @@ func readWishes(args []string) (wishes, error) {
 			w.strategies = append(w.strategies, s)
 		}
 	}
-	if w.rollouts < 1 || w.replicas < 1 || w.idle < 0 {
-		return w, errors.New("-rollouts and -replicas must be 1 or more, and -idle 0 or more")
+	if len(w.strategies) == 0 {
+		return w, fmt.Errorf("-strategies %q names none of %s", *names, strings.Join(strategyNames(), ", "))
+	}
+	if w.rollouts < 1 || w.replicas < 1 || w.many < 0 || w.idle < 0 {
+		return w, errors.New("-rollouts and -replicas must be 1 or more, and -many and -idle 0 or more")
 	}
 	return w, nil
 }
@@ -77,46 +83,96 @@ func bench(ctx context.Context, w wishes) error {
 		return err
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // the system clears its folder of temporary files
-	// The playground saves memory by default, which costs time that is not the controller's.
-	if err := os.Setenv("GOMEMLIMIT", "4GiB"); err != nil {
-		return err
-	}
 	log := &auditLog{path: filepath.Join(folder, "audit.log")}
-	cluster, err := playtest.Start("--audit-log", log.path, "--pod-ready-after", "1s", "--nodes", "10")
+	cluster, err := startCluster(log.path)
 	if cluster != nil {
 		defer cluster.Stop()
 	}
 	if err != nil {
 		return err
 	}
-	if err := playtest.WithGatewayAPI(cluster); err != nil {
-		return err
-	}
-	if err := os.Unsetenv("GOMEMLIMIT"); err != nil { // the controller runs as a user runs it
-		return err
-	}
 	f := field{cluster: cluster, audit: log, folder: folder, wishes: w}
-	var r report
-	r.wishes = w
-	for _, s := range w.strategies {
-		progress("%s: %d rollouts of %d pods", s.name, w.rollouts, w.replicas)
-		result, err := f.measure(ctx, s)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+	r := report{wishes: w}
+	var failures []error
+	for _, p := range f.parts(&r) {
+		progress("%s", p.name)
+		err := p.measure(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-		r.results = append(r.results, result)
-	}
-	progress("reaction")
-	if r.reaction, err = f.measureReaction(ctx); err != nil {
-		return fmt.Errorf("reaction: %w", err)
-	}
-	if w.idle > 0 {
-		progress("%d idle rollouts", w.idle)
-		if r.idle, err = f.measureIdle(ctx, w.idle); err != nil {
-			return fmt.Errorf("idle: %w", err)
+		if err != nil { // the rest is worth having all the same
+			progress("%s: %v", p.name, err)
+			failures = append(failures, fmt.Errorf("%s: %w", p.name, err))
+		}
+		r.yardstick = append(r.yardstick, yardstick())
+		if err := r.save(w.into); err != nil {
+			return err
 		}
 	}
-	return r.publish(w.into)
+	fmt.Print(r.String())
+	return errors.Join(failures...)
 }
 
-func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...) }
+// startCluster starts a playground that writes what it is asked into an audit log.
+func startCluster(audit string) (*playtest.Cluster, error) {
+	// The playground saves memory by default, which costs time that is not the controller's.
+	if err := os.Setenv("GOMEMLIMIT", "4GiB"); err != nil {
+		return nil, err
+	}
+	cluster, err := playtest.Start("--audit-log", audit, "--pod-ready-after", "1s", "--nodes", "10")
+	if err != nil {
+		return cluster, err
+	}
+	if err := playtest.WithGatewayAPI(cluster); err != nil {
+		return cluster, err
+	}
+	return cluster, os.Unsetenv("GOMEMLIMIT") // the controller runs as a user runs it
+}
+
+// part is one measurement.
+type part struct {
+	name    string
+	measure func(context.Context) error
+}
+
+// parts are the measurements that are wished for, in their order, and what they add to the report.
+func (f *field) parts(r *report) []part {
+	var parts []part
+	herd := func(s strategy, rollouts int) {
+		parts = append(parts, part{fmt.Sprintf("%s: %d rollouts of %d pods", s.name, rollouts, f.wishes.replicas), func(ctx context.Context) error {
+			result, err := f.measure(ctx, s, rollouts)
+			if err == nil {
+				r.results = append(r.results, result)
+			}
+			return err
+		}})
+	}
+	for _, s := range f.wishes.strategies {
+		herd(s, f.wishes.rollouts)
+	}
+	if f.wishes.many > 0 && f.wishes.many != f.wishes.rollouts {
+		herd(f.wishes.strategies[0], f.wishes.many)
+	}
+	parts = append(parts,
+		part{"reaction", func(ctx context.Context) (err error) {
+			r.reaction, err = f.measureReaction(ctx)
+			return err
+		}},
+		part{"hand-over", func(ctx context.Context) (err error) {
+			r.handOver, err = f.measureHandOver(ctx)
+			return err
+		}})
+	if f.wishes.idle > 0 {
+		parts = append(parts, part{fmt.Sprintf("%d idle rollouts", f.wishes.idle), func(ctx context.Context) (err error) {
+			r.idle, err = f.measureIdle(ctx, f.wishes.idle)
+			return err
+		}})
+	}
+	return parts
+}
+
+var began = time.Now()
+
+func progress(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "bench: %5.0f s  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
+}

@@ -44,13 +44,15 @@ type phase struct {
 // result is what one strategy costs.
 type result struct {
 	strategy              strategy
+	rollouts              int
 	create, update, after phase
-	trailing              int // writes in the last part of the rest
+	trailing              int   // writes in the last part of the rest
+	program               int64 // bytes of memory that hold the program itself
 }
 
 // measure has rollouts of one strategy created, updated and left alone.
-func (f *field) measure(ctx context.Context, s strategy) (r result, err error) {
-	r.strategy = s
+func (f *field) measure(ctx context.Context, s strategy, rollouts int) (r result, err error) {
+	r.strategy, r.rollouts = s, rollouts
 	namespace, err := f.namespace(ctx)
 	if err != nil {
 		return r, err
@@ -64,19 +66,20 @@ func (f *field) measure(ctx context.Context, s strategy) (r result, err error) {
 			err = stopped
 		}
 	}()
-	herd := herd{client: f.cluster.Client(), namespace: namespace, size: f.wishes.rollouts, replicas: f.wishes.replicas}
+	herd := herd{client: f.cluster.Client(), namespace: namespace, size: rollouts, replicas: f.wishes.replicas}
 
 	finish := func() {}
 	phases := []struct {
+		name string
 		into *phase
 		do   func() error
 	}{
-		{&r.create, func() error { return herd.create(ctx, s) }},
-		{&r.update, func() error {
+		{"created", &r.create, func() error { return herd.create(ctx, s) }},
+		{"updated", &r.update, func() error {
 			finish = f.profile(c, s.name)
 			return herd.update(ctx, "web:2")
 		}},
-		{&r.after, func() error {
+		{"left alone", &r.after, func() error {
 			wait(ctx, rest-quiet)
 			finish()
 			return nil
@@ -93,6 +96,7 @@ func (f *field) measure(ctx context.Context, s strategy) (r result, err error) {
 		if err != nil {
 			return r, err
 		}
+		progress("  %s: %.1f s", p.name, p.into.wall.Seconds())
 		if i > 0 {
 			update = append(update, all...)
 		}
@@ -103,6 +107,9 @@ func (f *field) measure(ctx context.Context, s strategy) (r result, err error) {
 		return nil
 	})
 	if err != nil {
+		return r, err
+	}
+	if r.program, err = c.program(); err != nil {
 		return r, err
 	}
 	r.trailing = trailing.requests.writes()

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,19 +24,21 @@ import (
 type process struct {
 	cmd            *exec.Cmd
 	metrics, pprof string
+	health         string
 	log            string
 	started        time.Time
 }
 
 // startController starts a controller as it is installed: for all namespaces, and waiting for a lease.
 func startController(cluster *playtest.Cluster, folder string, flags ...string) (*process, error) {
-	ports, err := freePorts(2)
+	ports, err := freePorts(3)
 	if err != nil {
 		return nil, err
 	}
 	p := &process{
 		metrics: "http://127.0.0.1:" + strconv.Itoa(ports[0]) + "/metrics",
 		pprof:   "127.0.0.1:" + strconv.Itoa(ports[1]),
+		health:  "http://127.0.0.1:" + strconv.Itoa(ports[2]) + "/readyz",
 		log:     filepath.Join(folder, "controller.log"),
 	}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -44,7 +47,7 @@ func startController(cluster *playtest.Cluster, folder string, flags ...string) 
 	}
 	defer log.Close() //nolint:errcheck // the child has its own
 	args := append([]string{
-		"--kubeconfig", cluster.ControllerKubeconfig(), "--healthz-port=0", "--metrics-port=" + strconv.Itoa(ports[0]), "--enable-pprof-address=" + p.pprof,
+		"--kubeconfig", cluster.ControllerKubeconfig(), "--healthz-port=" + strconv.Itoa(ports[2]), "--metrics-port=" + strconv.Itoa(ports[0]), "--enable-pprof-address=" + p.pprof,
 	}, flags...)
 	p.cmd = exec.Command(cluster.Program("sluice-controller"), args...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
@@ -68,8 +71,25 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
+// ready waits until the process says that it is.
+func (p *process) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("the controller was not ready within %s", patience))
+	defer cancel()
+	for ctx.Err() == nil {
+		if response, err := http.Get(p.health); err == nil {
+			_ = response.Body.Close() // it was not even read
+			if response.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		wait(ctx, 50*time.Millisecond)
+	}
+	return context.Cause(ctx)
+}
+
+// stop ends the process in good order and waits until it has ended. One that has is left in peace.
 func (p *process) stop() error {
-	if p == nil || p.cmd.Process == nil {
+	if p == nil || p.cmd.Process == nil || p.cmd.ProcessState != nil {
 		return nil
 	}
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -97,13 +117,17 @@ func (p *process) cpu() (time.Duration, error) {
 	return time.Duration(user+system) * time.Second / ticksPerSecond, errors.Join(err1, err2)
 }
 
-// resident is how many bytes of memory the process holds.
-func (p *process) resident() (int64, error) {
+// resident is how many bytes of memory the process holds, and program how many of them are pages of its file.
+func (p *process) resident() (int64, error) { return p.memory(1) }
+func (p *process) program() (int64, error)  { return p.memory(2) }
+
+// memory is a field of /proc/PID/statm.
+func (p *process) memory(field int) (int64, error) {
 	text, err := p.proc("statm")
 	if err != nil {
 		return 0, err
 	}
-	pages, err := strconv.ParseInt(strings.Fields(text)[1], 10, 64)
+	pages, err := strconv.ParseInt(strings.Fields(text)[field], 10, 64)
 	return pages * int64(os.Getpagesize()), err
 }
 

@@ -18,7 +18,10 @@ type report struct {
 	wishes   wishes
 	results  []result
 	reaction reaction
+	handOver handOver
 	idle     idle
+	// yardstick is what the machine needed for the same work after each part.
+	yardstick []time.Duration
 }
 
 // The marks between which a file is rewritten.
@@ -27,11 +30,8 @@ const (
 	end   = "<!-- end of make bench -->"
 )
 
-// publish prints the report, and writes it into a file if there is one.
-func (r report) publish(path string) error {
-	var text bytes.Buffer
-	r.write(&text)
-	fmt.Print(text.String())
+// save writes the report between the marks of a file, if there is one.
+func (r report) save(path string) error {
 	if path == "" {
 		return nil
 	}
@@ -44,80 +44,110 @@ func (r report) publish(path string) error {
 	if !ok1 || !ok2 {
 		return fmt.Errorf("%s has no lines %s and %s to write between", path, begin, end)
 	}
-	return os.WriteFile(path, []byte(before+begin+"\n\n"+text.String()+"\n"+end+after), 0o644)
+	return os.WriteFile(path, []byte(before+begin+"\n\n"+r.String()+"\n"+end+after), 0o644)
 }
 
-func (r report) write(w *bytes.Buffer) {
-	fmt.Fprintf(w, "%d rollouts of %d pods, %s, %d cores, %s.\n\n", r.wishes.rollouts, r.wishes.replicas,
-		time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.Version())
-	r.writePhases(w)
-	r.writeBudgets(w)
-	r.writeRequests(w)
-	fmt.Fprintf(w, "**Reaction**, on one rollout, %d times: from the moment when pods are available to the controller's next write, the median is %s ms and the worst %s ms.\n",
-		r.reaction.samples, millis(r.reaction.median), millis(r.reaction.worst))
+// String is the report in Markdown, as far as it was measured.
+func (r report) String() string {
+	var w bytes.Buffer
+	fmt.Fprintf(&w, "%s, %d cores, %s. The yardstick took between %s and %s ms.\n\n", time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(),
+		runtime.Version(), millis(slices.Min(r.yardstick)), millis(slices.Max(r.yardstick)))
+	r.writePhases(&w)
+	r.writeBudgets(&w)
+	r.writeRequests(&w)
+	r.writeRest(&w)
+	return w.String()
+}
+
+// writeRest tells what is not measured for each strategy.
+func (r report) writeRest(w *bytes.Buffer) {
+	for _, s := range r.results {
+		if s.rollouts == r.wishes.many {
+			most := max(s.create.resident, s.update.resident, s.after.resident)
+			fmt.Fprintf(w, "**Memory** with %d rollouts: %s MB (60), of which %s MB are the program itself.\n\n", s.rollouts, megabytes(most), megabytes(s.program))
+		}
+	}
+	if r.reaction.samples > 0 {
+		fmt.Fprintf(w, "**Reaction**, on one rollout, %d times: from the moment when pods are available to the controller's next write, the median is %s ms (50) and the worst %s ms.\n\n",
+			r.reaction.samples, millis(r.reaction.median), millis(r.reaction.worst))
+	}
+	if r.handOver.samples > 0 {
+		fmt.Fprintf(w, "**Hand-over**, %d times: from the moment when the leader is told to stop to the standby's first write, the median is %.2f s and the worst %.2f s (2).\n\n",
+			r.handOver.samples, r.handOver.median.Seconds(), r.handOver.worst.Seconds())
+	}
 	if r.idle.rollouts > 0 {
-		fmt.Fprintf(w, "\n**Idle**, %d rollouts: a controller that starts has looked at all of them after %.1f s (%.1f s of CPU) and holds %s MB. It writes %d times on a restart and %d times on a resync.\n",
+		fmt.Fprintf(w, "**Idle**, %d rollouts: a controller that starts has looked at all of them after %.1f s (%.1f s of CPU) and holds %s MB. It writes %d times on a restart (0) and %d times on a resync (0).\n",
 			r.idle.rollouts, r.idle.caughtUp.Seconds(), r.idle.cpu.Seconds(), megabytes(r.idle.resident), r.idle.restart, r.idle.resync)
 	}
 }
 
 func (r report) writePhases(w *bytes.Buffer) {
 	fmt.Fprint(w, "Per rollout, but for the time and the memory:\n\n"+
-		"| strategy | phase | wall s | CPU ms | passes | writes | of them events | reads | memory MB |\n|---|---|--:|--:|--:|--:|--:|--:|--:|\n")
+		"| rollouts | strategy | phase | wall s | CPU ms | passes | writes | of them events | reads | memory MB |\n|--:|---|---|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, s := range r.results {
 		for _, p := range []struct {
 			name string
 			phase
 		}{{"create", s.create}, {"update", s.update}, {"rest", s.after}} {
-			fmt.Fprintf(w, "| %s | %s | %.1f | %s | %s | %s | %s | %s | %s |\n", s.strategy.name, p.name, p.wall.Seconds(), r.perRolloutMillis(p.cpu),
-				r.perRollout(p.passes),
-				r.perRollout(p.requests.writes()), r.perRollout(p.requests.events()), r.perRollout(p.requests.reads()), megabytes(p.resident))
+			fmt.Fprintf(w, "| %d | %s | %s | %.1f | %s | %s | %s | %s | %s | %s |\n", s.rollouts, s.strategy.name, p.name, p.wall.Seconds(), s.perRolloutMillis(p.cpu),
+				s.perRollout(p.passes),
+				s.perRollout(p.requests.writes()), s.perRollout(p.requests.events()), s.perRollout(p.requests.reads()), megabytes(p.resident))
 		}
 	}
 }
 
 // writeBudgets holds the update and the rest after it against what they may cost.
 func (r report) writeBudgets(w *bytes.Buffer) {
-	fmt.Fprint(w, "\nThe update and the rest after it together, with the most that they may be:\n\n"+
-		"| strategy | CPU ms | writes | without events | reads | writes in the last 20 s |\n|---|--:|--:|--:|--:|--:|\n")
-	for _, s := range r.results {
+	fmt.Fprint(w, "\nThe update and the rest after it together, with the most that they may be, and the update's time:\n\n"+
+		"| strategy | wall s | CPU ms | writes | without events | reads | writes in the last 20 s |\n|---|--:|--:|--:|--:|--:|--:|\n")
+	for _, s := range r.ofAll() {
 		all := s.update.requests.add(s.after.requests)
-		eventless := r.perRollout(all.writes() - all.events())
+		eventless := s.perRollout(all.writes() - all.events())
 		if s.strategy.eventless > 0 {
 			eventless += fmt.Sprintf(" (%d)", s.strategy.eventless)
 		}
-		fmt.Fprintf(w, "| %s: %s | %s (%d) | %s (%d) | %s | %s (%d) | %d (0) |\n", s.strategy.name, s.strategy.words,
-			r.perRolloutMillis(s.update.cpu+s.after.cpu), s.strategy.cpuMillis, r.perRollout(all.writes()), s.strategy.writes, eventless,
-			r.perRollout(all.reads()), s.strategy.reads, s.trailing)
+		wall := fmt.Sprintf("%.1f", s.update.wall.Seconds())
+		if s.strategy.seconds > 0 {
+			wall += fmt.Sprintf(" (%d)", s.strategy.seconds)
+		}
+		fmt.Fprintf(w, "| %s: %s | %s | %s (%d) | %s (%d) | %s | %s (%d) | %d (0) |\n", s.strategy.name, s.strategy.words, wall,
+			s.perRolloutMillis(s.update.cpu+s.after.cpu), s.strategy.cpuMillis, s.perRollout(all.writes()), s.strategy.writes, eventless,
+			s.perRollout(all.reads()), s.strategy.reads, s.trailing)
 	}
 }
 
 func (r report) writeRequests(w *bytes.Buffer) {
 	kinds := requests{}
-	for _, s := range r.results {
+	results := r.ofAll()
+	for _, s := range results {
 		kinds = kinds.add(s.update.requests).add(s.after.requests)
 	}
 	fmt.Fprint(w, "\nRequests for the update and the rest, per rollout:\n\n| request |")
-	for _, s := range r.results {
+	for _, s := range results {
 		fmt.Fprintf(w, " %s |", s.strategy.name)
 	}
-	fmt.Fprint(w, "\n|---|"+strings.Repeat("--:|", len(r.results))+"\n")
+	fmt.Fprint(w, "\n|---|"+strings.Repeat("--:|", len(results))+"\n")
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		fmt.Fprintf(w, "| %s |", kind)
-		for _, s := range r.results {
-			fmt.Fprintf(w, " %s |", r.perRollout(s.update.requests[kind]+s.after.requests[kind]))
+		for _, s := range results {
+			fmt.Fprintf(w, " %s |", s.perRollout(s.update.requests[kind]+s.after.requests[kind]))
 		}
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w)
 }
 
-func (r report) perRollout(n int) string {
-	return fmt.Sprintf("%.1f", float64(n)/float64(r.wishes.rollouts))
+// ofAll are the results of the size at which all strategies are measured.
+func (r report) ofAll() []result {
+	return slices.DeleteFunc(slices.Clone(r.results), func(s result) bool { return s.rollouts != r.wishes.rollouts })
 }
 
-func (r report) perRolloutMillis(d time.Duration) string {
-	return fmt.Sprintf("%.1f", d.Seconds()*1000/float64(r.wishes.rollouts))
+func (r result) perRollout(n int) string {
+	return fmt.Sprintf("%.1f", float64(n)/float64(r.rollouts))
+}
+
+func (r result) perRolloutMillis(d time.Duration) string {
+	return fmt.Sprintf("%.1f", d.Seconds()*1000/float64(r.rollouts))
 }
 
 func millis(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()*1000) }

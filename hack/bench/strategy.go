@@ -15,13 +15,13 @@ type strategy struct {
 	// spec is the Rollout's spec.strategy; objects are what it names. NAME is the rollout's name in both.
 	spec, objects string
 	// budget of one rollout's update and the rest after it.
-	writes, eventless, reads, cpuMillis int
+	writes, eventless, reads, cpuMillis, seconds int
 }
 
 var strategies = []strategy{
 	{
 		name: "canary", words: "20 %, 1 s, 60 %, 1 s; maxSurge 1, maxUnavailable 0",
-		writes: 26, eventless: 16, cpuMillis: 20,
+		writes: 26, eventless: 16, cpuMillis: 20, seconds: 8,
 		spec: `{canary: {maxSurge: 1, maxUnavailable: 0, steps: [
 			{setWeight: 20}, {pause: {duration: 1s}}, {setWeight: 60}, {pause: {duration: 1s}}]}}`,
 	},
@@ -105,8 +105,13 @@ spec:
 
 // manifests are one rollout of this strategy and what it names.
 func (s strategy) manifests(name string, replicas int) string {
+	return strings.ReplaceAll(s.objects, "NAME", name) + "---\n" + s.rollout(name, replicas)
+}
+
+// rollout is the Rollout alone.
+func (s strategy) rollout(name string, replicas int) string {
 	spec := strings.ReplaceAll(strings.ReplaceAll(s.spec, "\t", ""), "\n", " ")
-	return strings.ReplaceAll(s.objects+`---
+	return strings.ReplaceAll(`
 apiVersion: argoproj.io/v1alpha1
 kind: Rollout
 metadata: {name: NAME}
