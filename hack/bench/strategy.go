@@ -40,20 +40,17 @@ var strategies = []strategy{
 	},
 	{
 		name: "nginx", words: "20 %, 1 s, 60 %, 1 s of the traffic, by a canary Ingress; scaleDownDelaySeconds 1",
-		writes: 32, reads: routedReads, cpuMillis: 25,
+		writes: 32, reads: 2, cpuMillis: 25,
 		spec:    routed("nginx: {stableIngress: NAME}"),
 		objects: service("NAME-stable") + service("NAME-canary") + ingress,
 	},
 	{
 		name: "gateway-api", words: "20 %, 1 s, 60 %, 1 s of the traffic, by an HTTPRoute; scaleDownDelaySeconds 1",
-		writes: 32, reads: routedReads, cpuMillis: 25,
+		writes: 32, reads: 2, cpuMillis: 25,
 		spec:    routed("gatewayAPI: {httpRoute: NAME}"),
 		objects: service("NAME-stable") + service("NAME-canary") + httpRoute,
 	},
 }
-
-// routedReads is how much of a canary by traffic is read live before pods are taken away: two Services and a route.
-const routedReads = 3
 
 func strategyNames() []string {
 	var names []string
