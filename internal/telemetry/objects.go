@@ -55,8 +55,17 @@ var (
 	experimentPhase = describe("experiment_phase", "Whether an Experiment is in a phase. Deprecated: use experiment_info.", "phase")
 )
 
-// Describe tells nothing: what there is is not known before.
-func (o *Objects) Describe(chan<- *prometheus.Desc) {}
+// Describe tells of all that may be told.
+func (o *Objects) Describe(out chan<- *prometheus.Desc) {
+	for _, description := range []*prometheus.Desc{
+		rolloutInfo, rolloutAvailable, rolloutUnavailable, rolloutDesired, rolloutUpdated, rolloutPhase, rolloutsWaiting,
+		runInfo, runPhase, runMetricPhase, runMetricType,
+		templateInfo, templateMetricInfo,
+		experimentInfo, experimentPhase,
+	} {
+		out <- description
+	}
+}
 
 // Collect reads the caches.
 func (o *Objects) Collect(out chan<- prometheus.Metric) {

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -117,6 +118,24 @@ func TestAQueueThatStandsStillIsNoticed(t *testing.T) {
 	clock.Step(time.Hour)
 	if err := q.Check(nil); err != nil {
 		t.Errorf("with all done: %v", err)
+	}
+}
+
+// The queue that a controller works with is the one that the probe asks about.
+func TestAControllersOwnQueueIsWatched(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+	q := NewQueue(clock, "rollout")
+	works := q.Make("rollout", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer works.ShutDown()
+	works.Add(requestFor("web"))
+	request, _ := works.Get()
+	clock.Step(Stuck + time.Second)
+	if err := q.Check(nil); err == nil || !strings.Contains(err.Error(), "1 under way") {
+		t.Errorf("a pass that hangs is told of as: %v", err)
+	}
+	works.Done(request)
+	if err := q.Check(nil); err != nil {
+		t.Errorf("after it has ended: %v", err)
 	}
 }
 
