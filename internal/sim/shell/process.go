@@ -146,17 +146,16 @@ func (p *process) work() {
 		p.tellPass()
 	}()
 	result, err := p.rollouts.Reconcile(context.Background(), r)
-	after := result.RequeueAfter
 	if p.parts.Asks != nil {
-		after = p.parts.Asks(after)
+		result, err = p.parts.Asks(result, err)
 	}
 	switch {
 	case err != nil:
 		p.pass.Conflict = true
 		p.queue.AddRateLimited(r)
-	case after > 0:
+	case result.RequeueAfter > 0:
 		p.queue.Forget(r)
-		p.queue.AddAfter(r, after)
+		p.queue.AddAfter(r, result.RequeueAfter)
 	default:
 		p.queue.Forget(r)
 	}

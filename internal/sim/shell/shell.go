@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/internal/controller"
 	"github.com/sluice-delivery/sluice/internal/plan"
@@ -37,8 +38,8 @@ type Parts struct {
 	controller.Parts
 	// Watches are the kinds that it watches from the beginning.
 	Watches func(all []controller.Watch) []controller.Watch
-	// Asks changes when a pass wants to look again, zero for not by itself.
-	Asks func(time.Duration) time.Duration
+	// Asks changes what a pass asks for: when to look again, or behind an error as the queue does.
+	Asks func(reconcile.Result, error) (reconcile.Result, error)
 }
 
 // Shell is the controller, in a process after the other.

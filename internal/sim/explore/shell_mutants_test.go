@@ -1,0 +1,216 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/controller"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/sim/shell"
+)
+
+// shellMutants are faults of the controller's own shell, put in from outside: what it asks its client for, what it hears of, what it
+// makes of answers. Each has the seed that finds it.
+var shellMutants = map[string]struct {
+	seed uint64
+	with func(*shell.Parts)
+}{
+	"drops the resourceVersion from patches": {3, writes(func(c client.Client, o client.Object, p client.Patch, status bool) error {
+		return send(c, o, unguarded{p}, status)
+	})},
+	"forces what conflicts": {3, writes(func(c client.Client, o client.Object, p client.Patch, status bool) error {
+		err := send(c, o, p, status)
+		if apierrors.IsConflict(err) {
+			return send(c, o, unguarded{p}, status)
+		}
+		return err
+	})},
+	"swallows conflicts": {4, writes(func(c client.Client, o client.Object, p client.Patch, status bool) error {
+		if err := send(c, o, p, status); !apierrors.IsConflict(err) {
+			return err
+		}
+		return nil
+	})},
+	"takes time-outs for answers": {8, writes(func(c client.Client, o client.Object, p client.Patch, status bool) error {
+		if err := send(c, o, p, status); !apierrors.IsServerTimeout(err) {
+			return err
+		}
+		return nil
+	})},
+	"does not wait for its own writes": {75, writes(func(c client.Client, o client.Object, p client.Patch, status bool) error {
+		err := send(c, o, p, status)
+		o.SetResourceVersion("a version that nothing can be compared with")
+		return err
+	})},
+	"creates again what timed out, by another name": {13, func(p *shell.Parts) { p.Client = again{p.Client} }},
+	"does not look live before pods go":             {1127, func(p *shell.Parts) { p.Live = cached{p.Live, p.Client} }},
+	"writes the status before it acts":              {5, recordsFirst},
+	"does not hear of Services":                     {150, deaf(&corev1.Service{})},
+	"does not hear of ReplicaSets":                  {10, deafToSets},
+	"does not hear of AnalysisRuns":                 {3, deaf(&v1alpha1.AnalysisRun{})},
+	"loses what it wanted to look at again": {2, func(p *shell.Parts) {
+		p.Asks = func(_ reconcile.Result, err error) (reconcile.Result, error) { return reconcile.Result{}, err }
+	}},
+	"gives up behind an error": {6, func(p *shell.Parts) {
+		p.Asks = func(r reconcile.Result, _ error) (reconcile.Result, error) { return r, nil }
+	}},
+	"tells everything twice": {1, func(p *shell.Parts) { p.Events = echo{p.Events} }},
+}
+
+// TestShellMutantsAreFound proves that tier two bites: every fault of the shell is found out.
+func TestShellMutantsAreFound(t *testing.T) {
+	for name, mutant := range shellMutants {
+		t.Run(name, func(t *testing.T) {
+			subject := Subject{Engine: plan.Next, Break: mutant.with}
+			if fault := Play(Trial{Seed: mutant.seed, Shell: true}, subject, nil); fault != nil {
+				t.Logf("found by seed %d: %s: %s", mutant.seed, fault.Rule, fault.Text)
+				return
+			}
+			for seed := uint64(1); seed <= 2000; seed++ {
+				if fault := Play(Trial{Seed: seed, Shell: true}, subject, nil); fault != nil {
+					t.Errorf("not found by seed %d any more, but by seed %d: write that down, here and in docs/reliability.md: %s: %s", mutant.seed, seed, fault.Rule, fault.Text)
+					return
+				}
+			}
+			t.Error("2000 histories and nobody noticed")
+		})
+	}
+}
+
+// writes is a fault of how patches are sent.
+func writes(how func(c client.Client, o client.Object, p client.Patch, status bool) error) func(*shell.Parts) {
+	return func(p *shell.Parts) { p.Client = patching{p.Client, how} }
+}
+
+func send(c client.Client, o client.Object, p client.Patch, status bool) error {
+	if status {
+		return c.Status().Patch(context.Background(), o, p)
+	}
+	return c.Patch(context.Background(), o, p)
+}
+
+type patching struct {
+	client.Client
+	how func(c client.Client, o client.Object, p client.Patch, status bool) error
+}
+
+func (c patching) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.PatchOption) error {
+	return c.how(c.Client, o, p, false)
+}
+
+func (c patching) Status() client.SubResourceWriter { return patchingStatus{c.Client.Status(), c} }
+
+type patchingStatus struct {
+	client.SubResourceWriter
+	patching
+}
+
+func (c patchingStatus) Create(ctx context.Context, o, what client.Object, options ...client.SubResourceCreateOption) error {
+	return c.SubResourceWriter.Create(ctx, o, what, options...)
+}
+
+func (c patchingStatus) Update(ctx context.Context, o client.Object, options ...client.SubResourceUpdateOption) error {
+	return c.SubResourceWriter.Update(ctx, o, options...)
+}
+
+func (c patchingStatus) Apply(ctx context.Context, o runtime.ApplyConfiguration, options ...client.SubResourceApplyOption) error {
+	return c.SubResourceWriter.Apply(ctx, o, options...)
+}
+
+func (c patchingStatus) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.SubResourcePatchOption) error {
+	return c.how(c.Client, o, p, true)
+}
+
+// unguarded is a patch without the version that it was decided on.
+type unguarded struct{ client.Patch }
+
+func (u unguarded) Data(o client.Object) ([]byte, error) {
+	data, err := u.Patch.Data(o)
+	if err != nil {
+		return nil, err
+	}
+	var patch map[string]any
+	if err := json.Unmarshal(data, &patch); err != nil {
+		return nil, err
+	}
+	if metadata, ok := patch["metadata"].(map[string]any); ok {
+		delete(metadata, "resourceVersion")
+	}
+	return json.Marshal(patch)
+}
+
+type again struct{ client.Client }
+
+func (c again) Create(ctx context.Context, o client.Object, options ...client.CreateOption) error {
+	err := c.Client.Create(ctx, o, options...)
+	if apierrors.IsServerTimeout(err) {
+		o.SetName(o.GetName() + "-again")
+		return c.Client.Create(ctx, o, options...)
+	}
+	return err
+}
+
+// cached reads Services from the caches where they are to be read live.
+type cached struct {
+	client.Reader
+	caches client.Client
+}
+
+func (c cached) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	if _, service := o.(*corev1.Service); service {
+		return c.caches.Get(ctx, key, o, options...)
+	}
+	return c.Reader.Get(ctx, key, o, options...)
+}
+
+// recordsFirst has the status written before what it tells of is done.
+func recordsFirst(p *shell.Parts) {
+	decide := p.Engine
+	p.Engine = func(o plan.Observed) plan.Plan {
+		next := decide(o)
+		if len(next.Needs) > 0 || next.Record == nil || equality.Semantic.DeepEqual(next.Record.From.Status, next.Record.To.Status) {
+			return next
+		}
+		from := next.Record.From
+		to := from.DeepCopy()
+		to.Status = next.Record.To.Status
+		if err := p.Client.Status().Patch(context.Background(), to, client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{})); err == nil {
+			rest := *next.Record.To
+			rest.Status = to.Status
+			next.Record = &plan.Record{From: to, To: &rest}
+		}
+		return next
+	}
+}
+
+func deaf(to client.Object) func(*shell.Parts) {
+	return func(p *shell.Parts) {
+		p.Watches = func(all []controller.Watch) []controller.Watch {
+			return slices.DeleteFunc(all, func(w controller.Watch) bool { return reflect.TypeOf(w.Object) == reflect.TypeOf(to) })
+		}
+	}
+}
+
+func deafToSets(p *shell.Parts) {
+	p.Watches = func(all []controller.Watch) []controller.Watch { return all[1:] }
+}
+
+// echo tells everything twice.
+type echo struct{ record.EventRecorder }
+
+func (e echo) Event(object runtime.Object, kind, reason, message string) {
+	e.EventRecorder.Event(object, kind, reason, message)
+	e.EventRecorder.Event(object, kind, reason, message)
+}
