@@ -16,6 +16,7 @@ var (
 	seed    = flag.Uint64("seed", 0, "the one history to replay, with everything that happens in it")
 	routed  = flag.Bool("routed", false, "whether the canaries of the one history have routers or Services")
 	shelled = flag.Bool("shell", false, "whether the controller's own shell is played")
+	standby = flag.Bool("standby", false, "whether processes that take over may be behind")
 	moves   = flag.String("moves", "all", "which of its moves to replay, with commas; empty for none")
 	without = flag.String("without", "", "which kinds of disorder to leave out of it, with commas: staleness, crashes, delays")
 )
@@ -58,7 +59,7 @@ func explore(t *testing.T, kind Trial) {
 				if n >= *first+seeds {
 					return
 				}
-				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell}, Real, nil); fault != nil {
+				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && *standby}, Real, nil); fault != nil {
 					failed.Add(1)
 					t.Error(Shrink(fault, Real))
 				}
@@ -82,7 +83,7 @@ func TestReplay(t *testing.T) {
 
 // replayed is the trial that the flags tell of.
 func replayed(t *testing.T) Trial {
-	trial := Trial{Seed: *seed, Routed: *routed, Shell: *shelled}
+	trial := Trial{Seed: *seed, Routed: *routed, Shell: *shelled, Standby: *standby}
 	if *moves != "all" {
 		trial.Moves = []int{}
 		for text := range strings.FieldsFuncSeq(*moves, func(r rune) bool { return r == ',' }) {

@@ -9,8 +9,9 @@ import (
 // weather is how much goes wrong around the shell of tier two.
 func (h *history) weather() shell.Weather {
 	w := shell.Weather{
-		Late: h.stale, Twice: h.stale / 10, Cut: h.deaf, Crash: h.crash, HandOver: 0,
+		Late: h.stale, Twice: h.stale / 10, Cut: h.deaf, Crash: h.crash, HandOver: h.crash / 3,
 		Timeout: []int{0, 10, 100}[h.IntN(3)], Slow: []int{0, 20, 200}[h.IntN(3)],
+		Standby: h.Standby,
 	}
 	for _, what := range h.Without {
 		switch what {

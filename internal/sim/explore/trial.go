@@ -15,6 +15,8 @@ type Trial struct {
 	Routed bool
 	// Shell: the controller's own shell is played, on an API server in memory, in the place of tier one's loop.
 	Shell bool
+	// Standby: processes that take over may be behind; a known weakness (docs/reliability.md).
+	Standby bool
 	// Moves are the disturbances that happen, by their place in the seed's history; nil for all of them.
 	Moves []int
 	// Without are kinds of disorder that are left out.
@@ -52,6 +54,9 @@ func (t Trial) flags() string {
 	}
 	if t.Shell {
 		text += " -shell"
+	}
+	if t.Standby {
+		text += " -standby"
 	}
 	if t.Moves != nil {
 		var moves []string

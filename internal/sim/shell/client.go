@@ -70,7 +70,7 @@ func (p *process) meanwhile() {
 	}
 	stall := s.upTo(longestWrite)
 	if s.happens(s.Weather.HandOver) {
-		s.start(true)
+		s.start(s.Weather.Standby)
 		stall = s.upTo(longestStall)
 		p.writes = s.Rand.IntN(3)
 	}

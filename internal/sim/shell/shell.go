@@ -92,7 +92,7 @@ func (s *Shell) Act() {
 		return
 	}
 	if s.happens(s.Weather.HandOver) {
-		s.start(true)
+		s.start(s.Weather.Standby)
 		return
 	}
 	s.leader.work()

@@ -7,6 +7,8 @@ type Weather struct {
 	// Chances in a thousand: that a watch is late with a change, that it is cut off and has to list anew, that it tells of a change twice,
 	// that a request times out, that a pass ends in a crash, that another process takes over, that something happens before a write.
 	Late, Cut, Twice, Timeout, Crash, HandOver, Slow int
+	// Standby: a process that takes over has followed its watches for long, and may be behind when it does. Otherwise it lists everything.
+	Standby bool
 }
 
 const (
