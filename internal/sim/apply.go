@@ -17,7 +17,16 @@ type View struct {
 	Rollout, ReplicaSets, Services, Routes, AnalysisRuns, Experiments int
 }
 
-// Observe is the world as the controller sees it. A view never goes back behind what was seen before, as no watch does, nor behind
+// ReplicaSets are the Rollout's as they are now, not to be modified. To look at them makes no view any newer.
+func (w *World) ReplicaSets() []*appsv1.ReplicaSet {
+	all := make([]*appsv1.ReplicaSet, len(w.sets))
+	for i, s := range w.sets {
+		all[i] = s.ReplicaSet
+	}
+	return ofRollout(w, all)
+}
+
+// Observe is the world as the controller sees it: who calls it sees for the controller, too. A view never goes back behind what was seen before, as no watch does, nor behind
 // the controller's own last write of a kind: the shell waits until its caches show it, and reads consistently when it starts.
 func (w *World) Observe(v View) plan.Observed {
 	o, _ := w.observe(v)

@@ -51,6 +51,9 @@ func (w *World) EditService(name string, change func(*corev1.Service)) {
 	}
 }
 
+// Services are the Services as they are now, not to be modified.
+func (w *World) Services() []*corev1.Service { return w.services }
+
 // Service is a Service as it is now, not to be modified; nil if there is none of that name.
 func (w *World) Service(name string) *corev1.Service {
 	for _, s := range w.services {

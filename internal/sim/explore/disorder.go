@@ -85,7 +85,7 @@ var disturbances = []disturbance{
 		h.world.EditService(h.service(), func(s *corev1.Service) { delete(s.Spec.Selector, v1alpha1.PodTemplateHashLabel) })
 	}},
 	{5, "point a Service", func(h *history) {
-		if sets := h.world.Observe(sim.View{}).ReplicaSets; len(sets) > 0 {
+		if sets := h.world.ReplicaSets(); len(sets) > 0 {
 			hash := hashOf(sets[h.IntN(len(sets))])
 			h.world.EditService(h.service(), func(s *corev1.Service) { s.Spec.Selector[v1alpha1.PodTemplateHashLabel] = hash })
 		}

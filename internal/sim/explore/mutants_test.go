@@ -92,9 +92,10 @@ var mutants = map[string]Engine{
 	"labels no pods": says(func(_ plan.Observed, p *plan.Plan) { p.Label = nil }),
 }
 
-// shells are loops with a flaw around the good engine. Two that were found before canaries had routers are not found now, and are missing
-// here until it is known why: see docs/reliability.md.
+// shells are loops with a flaw around the good engine.
 var shells = map[string]sim.Flaws{
+	"drops the resourceVersion":          {Unguarded: true},
+	"does not wait for its own writes":   {ForgetsOwnWrites: true},
 	"shrinks before it grows and routes": {ShrinksFirst: true},
 	"records before it acts":             {RecordsFirst: true},
 }

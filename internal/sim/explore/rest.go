@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -92,7 +91,7 @@ func (r *rules) end() {
 
 func (r *rules) endOfSets(s spec.Rollout) {
 	old := 0
-	for _, rs := range r.world.Observe(sim.View{}).ReplicaSets {
+	for _, rs := range r.world.ReplicaSets() {
 		if hashOf(rs) != r.world.Rollout().Status.CurrentPodHash {
 			old++
 			if replicas(rs) != 0 {

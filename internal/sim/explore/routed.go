@@ -115,7 +115,7 @@ func (r *rules) picture() picture {
 			p.services[name] = selected(s)
 		}
 	}
-	for _, rs := range r.world.Observe(sim.View{}).ReplicaSets {
+	for _, rs := range r.world.ReplicaSets() {
 		p.sizes[hashOf(rs)] = replicas(rs)
 	}
 	return p
@@ -181,7 +181,7 @@ func (s shares) needs(hash string, n int32) int {
 
 // seeHand notes what somebody else changed.
 func (r *rules) seeHand() {
-	services, routes, strategy := r.world.Observe(sim.View{}).Services, r.world.Routes(), &r.world.Rollout().Spec.Strategy
+	services, routes, strategy := r.world.Services(), r.world.Routes(), &r.world.Rollout().Spec.Strategy
 	if !slices.Equal(services, r.weights.seenServices) || !maps.Equal(routes, r.weights.seenRoutes) {
 		r.weights.bent = true
 	}
@@ -216,8 +216,7 @@ func (r *rules) seeWeights() {
 	if !r.history.Routed {
 		return
 	}
-	o := r.world.Observe(sim.View{})
-	r.weights.seenServices, r.weights.seenRoutes = o.Services, r.world.Routes()
+	r.weights.seenServices, r.weights.seenRoutes = r.world.Services(), r.world.Routes()
 	now := map[string]bool{}
 	for _, s := range r.split(r.picture()) {
 		for hash := range s.by {

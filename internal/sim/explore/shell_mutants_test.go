@@ -43,7 +43,7 @@ var shellMutants = map[string]struct {
 		}
 		return nil
 	})},
-	"takes time-outs for answers": {8, writes(func(c client.Client, o client.Object, p client.Patch, status bool) error {
+	"takes time-outs for answers": {4, writes(func(c client.Client, o client.Object, p client.Patch, status bool) error {
 		if err := send(c, o, p, status); !apierrors.IsServerTimeout(err) {
 			return err
 		}
