@@ -49,10 +49,16 @@ func (r *routing) goal() int32 {
 		return 0
 	case r.selects(r.canaryService.Name) != r.is.CurrentPodHash: // it carries another version, or all of them
 		return 0
-	case r.is.PromoteFull && !r.DynamicStableScale:
-		return r.now // what is full will be promoted, and take the stable Service over: no need to move twice
+	case r.takesOver():
+		return r.now
 	}
 	return r.weight(r.canary)
+}
+
+// takesOver reports whether the new version, having all its pods, is promoted as it is and takes the stable Service over then: there
+// is no need to move the traffic twice. With pingPong it is the weight that moves it.
+func (r *routing) takesOver() bool {
+	return r.is.PromoteFull && !r.DynamicStableScale && !r.canary.PingPong
 }
 
 // alone reports whether the stable version's ReplicaSet is gone, which somebody deleted: the new version is all there is.
@@ -76,7 +82,7 @@ func (r *routing) weigh() (weight int32, why string) {
 	if r.stable == nil || r.selects(r.stableService.Name) != r.stable.hash || r.observedSelects(r.stableService.Name) != r.stable.hash {
 		return r.now, "the stable service does not send to the stable version yet"
 	}
-	size, _ := r.canarySize(want)
+	size := r.aim()
 	if want > 0 && size == 0 && carrier == r.new && r.replicas() > 0 { // the step takes its pods away
 		want, why = 0, "the step takes all its pods away"
 	}
@@ -85,7 +91,7 @@ func (r *routing) weigh() (weight int32, why string) {
 		replicas: r.replicas(), tolerated: r.canary.MaxUnavailable,
 		canary: carrier.fleet().serving(), stable: r.stable.certain(),
 		ready:   carrier != nil && !carrier.stale() && r.canary.Threshold.Met(carrier.fleet().serving(), size),
-		gradual: r.gradual(), cramped: r.waitsForRoom() && r.cramped(r.stable.desired(), r.new.desired()),
+		gradual: r.gradual(),
 	}
 	next := m.next()
 	switch {
@@ -136,19 +142,19 @@ func (r *routing) replicas() int32 { return r.spec.Replicas }
 
 // carries reports whether everything goes to the new version, so that it can be promoted, or else what is missing.
 func (r *routing) carries() (bool, string) {
-	if r.is.PromoteFull && !r.DynamicStableScale {
+	if r.takesOver() {
 		return true, ""
 	}
 	return r.weighs(r.canary.MaxWeight)
 }
 
-// promotesCramped reports whether the new version carries all the traffic and cannot have its last pods before the stable version's are
-// gone. They will come then; until then no more than maxUnavailable are missing.
-func (r *routing) promotesCramped() bool {
-	if r == nil || r.stableBeside() == nil || !r.inForce || r.now < r.canary.MaxWeight || !r.waitsForRoom() {
-		return false
+// wanted is how many pods the new version needs available to be promoted: all, or as many of them as there is room for beside the stable
+// version's. The others come when those are gone.
+func (r *routing) wanted() int32 {
+	if r.stableBeside() == nil {
+		return r.replicas()
 	}
-	return r.cramped(r.stable.desired(), r.new.desired()) && r.new.fleet().serving() >= r.replicas()-r.canary.MaxUnavailable
+	return min(r.replicas(), r.aim())
 }
 
 // weighs reports whether every router sends this weight to the new version by the end of this pass, or else what is missing.
@@ -185,14 +191,11 @@ func (r *routing) sends() (bool, string) {
 
 // reached reports whether the pods are as the current step wants them, or else what is missing.
 func (r *routing) reached() (bool, string) {
-	want, _ := r.canarySize(r.weight(r.canary))
+	want := r.aim()
 	if r.alone() {
 		want = r.replicas()
 	}
-	want = r.withSurge(r.new, want)
-	if r.full() {
-		want = min(want, r.new.desired())
-	}
+	want = max(want, roomFor(r.new, r.withSurge(r.new, want), r.free()))
 	canary := r.new.fleet()
 	if !r.canary.Threshold.Met(canary.available, want) {
 		return false, fmt.Sprintf("%d of %d canary pods available", canary.available, want)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -65,9 +66,10 @@ func (r *routing) pointCanary() {
 	r.point(name, v.hash, why)
 }
 
-// standsIn reports whether the new version can take over from one that was overtaken, there being no stable one to do so.
+// standsIn reports whether the new version can take over from one that was overtaken, there being no stable one to do so, or none that
+// has a pod.
 func (r *routing) standsIn() bool {
-	return r.alone() && r.inForce && r.new.certain() > 0 && r.new.certain() >= share(r.now, r.replicas(), r.canary.MaxWeight)-r.canary.MaxUnavailable
+	return (r.alone() || r.stableIsDown()) && r.inForce && r.new.certain() > 0 && r.new.certain() >= share(r.now, r.replicas(), r.canary.MaxWeight)-r.canary.MaxUnavailable
 }
 
 // neededBehind is how many pods a version needs before a Service without weight selects it: whoever asks the Service by its name is to
@@ -82,10 +84,11 @@ func (r *routing) neededBehind(name string, v *version) int32 {
 	return 1
 }
 
-// leaveOvertaken lends a Service to the stable version for as long as the new one has no pods, so that what was overtaken can go.
+// leaveOvertaken lends a Service to the stable version for as long as the new one has no pods, so that what was overtaken can go: one
+// that selects it, or that tells no versions apart.
 func (r *routing) leaveOvertaken(name string) {
-	c := r.carrier()
-	if c == nil || c == r.new || c == r.stable || r.stable.fleet().serving() == 0 {
+	overtaken := slices.ContainsFunc(r.others, func(v version) bool { return v.desired() > 0 })
+	if !overtaken || r.carrier() == r.stable || r.stable.fleet().serving() < max(1, r.neededBehind(name, r.stable)) {
 		return
 	}
 	r.point(name, r.stable.hash, "the new version is not available yet, and another has overtaken the one before")

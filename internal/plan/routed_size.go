@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -19,8 +18,8 @@ func (r *routing) size() {
 		r.shrinkCarrier()
 		return
 	}
-	free := r.free()
-	to, why := r.stableSize()
+	free, aim := r.free(), r.aim()
+	to, why := r.stableSize(aim)
 	to = roomFor(stable, r.withSurge(stable, to), free)
 	free -= max(0, to-stable.desired())
 	r.resize(stable, to, why)
@@ -29,8 +28,8 @@ func (r *routing) size() {
 	case r.is.Abort:
 		r.sizeAborted()
 	default:
-		to, why := r.canarySize(r.weight(r.canary))
-		to = roomFor(r.new, r.withSurge(r.new, to), free)
+		_, why := r.canarySize(r.weight(r.canary))
+		to := roomFor(r.new, r.withSurge(r.new, max(aim, r.inherited())), free)
 		if r.create != nil {
 			r.scaleNew(to, why)
 			break
@@ -39,49 +38,6 @@ func (r *routing) size() {
 	}
 	r.shrinkCarrier()
 }
-
-// roomFor is as much of a size as can be had where so many pods may be added.
-func roomFor(v *version, to, free int32) int32 {
-	return min(to, v.desired()+min(free, noLimit-v.desired()))
-}
-
-// free is how many pods may be added to those there are.
-func (r *routing) free() int32 {
-	if !r.EnforceMaxSurge {
-		return noLimit
-	}
-	n := r.most()
-	for _, v := range r.all() {
-		n -= v.fleet().occupies()
-	}
-	return max(0, n)
-}
-
-// most is how many pods there may be where they are limited. A single one gets a second all the same: the other way to replace it would
-// be to have none for a while.
-func (r *routing) most() int32 {
-	return max(r.replicas()+r.canary.MaxSurge, 2*min(r.replicas(), 1))
-}
-
-// cramped reports whether a version that is to grow has no room to, with one side's pods wanted and the other's given. The side that
-// loses traffic then gives as many pods up early as maxUnavailable lets be missing.
-func (r *routing) cramped(wanted, given int32) bool {
-	return r.EnforceMaxSurge && wanted+given >= r.most()
-}
-
-// full reports whether there is no room for any more pods of the new version, nor will be: the stable one has given up all that it can at
-// this step. What the step asks for beyond that nobody can have.
-func (r *routing) full() bool {
-	stable := r.stableBeside()
-	if !r.EnforceMaxSurge || stable == nil || r.new == nil || r.now != r.weight(r.canary) || r.free() > 0 || slices.ContainsFunc(r.others, func(v version) bool { return v.fleet().occupies() > 0 }) {
-		return false
-	}
-	least, _ := r.stableSize()
-	s := stable.fleet()
-	return s.desired <= least && s.actual <= s.desired
-}
-
-const noLimit = 1 << 30
 
 // canarySize is how many pods the new version should have at a weight, as the current step has it (behaviour.md A6.4).
 func (r *routing) canarySize(weight int32) (int32, string) {
@@ -94,7 +50,7 @@ func (r *routing) canarySize(weight int32) (int32, string) {
 		}
 		return *s.Replicas, s.String()
 	}
-	n := r.atLeast(share(weight, r.replicas(), r.canary.MaxWeight))
+	n := r.sized(weight)
 	return n, fmt.Sprintf("%s of %d is %d", r.portionText(weight), r.replicas(), n)
 }
 
@@ -119,7 +75,7 @@ func (r *routing) atLeast(n int32) int32 {
 	return max(n, r.MinPods)
 }
 
-// carried is how many pods a version needs for the weight that is in force.
+// carried is how many pods a version keeps for the weight that is in force.
 func (r *routing) carried(v *version) int32 {
 	if v == nil || r.carrier() != v {
 		return 0
@@ -127,35 +83,32 @@ func (r *routing) carried(v *version) int32 {
 	if _, explicit := r.canaryScale(); explicit && v == r.new {
 		return min(r.now, 1) // the user said how many, whatever the weight; but not none
 	}
-	n := share(r.now, r.replicas(), r.canary.MaxWeight)
-	if losing := r.is.Abort || v != r.new; losing && n > 0 && r.stable.desired() < r.replicas() && r.cramped(n, r.stable.desired()) {
-		return max(tightShare(r.now, r.replicas(), r.canary.MaxWeight)-r.canary.MaxUnavailable, 1)
+	return r.keeps(r.now, r.stable, r.sized(r.canary.MaxWeight-r.goal()))
+}
+
+// inherited is how many pods the new version gets to take the part over of one that it has overtaken, where the stable version has
+// no pod that could.
+func (r *routing) inherited() int32 {
+	if c := r.carrier(); c == nil || c == r.new || !r.stableIsDown() {
+		return 0
 	}
-	return r.atLeast(n)
+	return share(r.now, r.replicas(), r.canary.MaxWeight)
+}
+
+// stableIsDown reports whether the stable version has no available pod, though it should have.
+func (r *routing) stableIsDown() bool {
+	return r.replicas() > 0 && r.stable.fleet().available == 0
 }
 
 // stableSize is how many pods the stable version should have: all, or with dynamicStableScale as many as its traffic needs now and
 // will need next, and one at least while its Service sends to it, since proxies answer with errors for a Service without endpoints.
-func (r *routing) stableSize() (int32, string) {
+func (r *routing) stableSize(aim int32) (int32, string) {
 	if !r.DynamicStableScale {
 		return r.replicas(), "the stable version keeps all its pods"
 	}
-	least := min(r.now, r.goal())
-	n := share(r.canary.MaxWeight-least, r.replicas(), r.canary.MaxWeight)
-	if r.waitsForRoom() && r.cramped(n, r.new.desired()) {
-		n = tightShare(r.canary.MaxWeight-least, r.replicas(), r.canary.MaxWeight) - r.canary.MaxUnavailable
-	}
-	n = max(r.atLeast(max(n, 0)), min(1, r.replicas()))
-	return n, fmt.Sprintf("%s of %d is %d", r.portionText(r.canary.MaxWeight-least), r.replicas(), n)
-}
-
-// waitsForRoom reports whether the new version is to have more pods than it has been given.
-func (r *routing) waitsForRoom() bool {
-	if r.is.Abort || r.promoted() {
-		return false
-	}
-	to, _ := r.canarySize(r.weight(r.canary))
-	return to > r.new.desired()
+	weight := r.canary.MaxWeight - min(r.now, r.goal())
+	n := max(r.keeps(weight, r.new, aim), min(1, r.replicas()))
+	return n, fmt.Sprintf("%s of %d is %d", r.portionText(weight), r.replicas(), n)
 }
 
 // sizeAborted lets the new version shrink with its traffic where the stable one had to grow for that. Otherwise it keeps its pods

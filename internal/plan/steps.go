@@ -34,9 +34,12 @@ func (p *pass) finish(c spec.Canary) {
 		p.note(TopicWait, "promotion", why)
 		return
 	}
-	available := p.new.fleet().available
-	if !c.Threshold.Met(available, p.spec.Replicas) && !p.routing.promotesCramped() {
-		p.note(TopicWait, "promotion", fmt.Sprintf("%d of %d pods of the new version available", available, p.spec.Replicas))
+	available, wanted := p.new.fleet().available, p.spec.Replicas
+	if p.routing != nil {
+		wanted = p.routing.wanted()
+	}
+	if !c.Threshold.Met(available, wanted) {
+		p.note(TopicWait, "promotion", fmt.Sprintf("%d of %d pods of the new version available", available, wanted))
 		return
 	}
 	if p.routing != nil {

@@ -12,8 +12,6 @@ type move struct {
 	ready bool
 	// gradual: traffic may move as pods come, a part at a time.
 	gradual bool
-	// cramped: more pods do not come before the stable version has given some up.
-	cramped bool
 }
 
 // next is the weight to set now. Traffic moves only towards pods that can carry it: what they cannot yet stays where it is, except
@@ -36,7 +34,7 @@ func (m move) next() int32 {
 
 func (m move) rise() int32 {
 	switch {
-	case m.ready, m.cramped && m.canary >= share(m.want, m.replicas, m.max)-m.tolerated:
+	case m.ready:
 		return m.want
 	case m.gradual:
 		return min(max(portion(m.max, m.canary, m.replicas), m.now), m.want)
@@ -59,13 +57,13 @@ func share(weight, n, maxWeight int32) int32 {
 	return int32((int64(weight)*int64(n) + int64(maxWeight) - 1) / int64(maxWeight))
 }
 
-// tightShare is share where pods are scarce: a pod is spared for less than one unit of the weight. Weights are whole numbers, so both sides
+// tightShare is share where pods are scarce: none is had for less than one unit of the weight. Weights are whole numbers, so both sides
 // may need to be rounded up, and where there is room for one pod more than carry all the traffic none of them could ever grow.
 func tightShare(weight, n, maxWeight int32) int32 {
 	if weight == 0 {
 		return 0
 	}
-	return max(share(weight, n, maxWeight)-1, int32(int64(weight-1)*int64(n)/int64(maxWeight))+1)
+	return int32(int64(weight-1)*int64(n)/int64(maxWeight)) + 1
 }
 
 // portion is the weight that a of n pods can carry.

@@ -18,8 +18,6 @@ func TestMove(t *testing.T) {
 		"up, pod by pod, never beyond":              {func(m *move) { m.want, m.canary, m.gradual = 40, 9, true }, 40},
 		"up, pod by pod, never back":                {func(m *move) { m.now, m.want, m.canary, m.gradual = 30, 40, 2, true }, 30},
 		"up, where a broken stable version is left": {func(m *move) { m.now, m.want, m.canary, m.ready, m.stable = 20, 40, 4, true, 0 }, 40},
-		"up, with no room for the last pods":        {func(m *move) { m.want, m.canary, m.cramped = 100, 8, true }, 100},
-		"up, with no room, too few":                 {func(m *move) { m.want, m.canary, m.cramped = 100, 7, true }, 0},
 		"down, to a whole stable version":           {func(m *move) { m.now, m.canary = 60, 6 }, 0},
 		"down, a tolerated number missing":          {func(m *move) { m.now, m.canary, m.stable = 60, 6, 8 }, 0},
 		"down, more missing: what can be carried":   {func(m *move) { m.now, m.canary, m.stable = 60, 6, 6 }, 40},
@@ -44,7 +42,7 @@ func TestMove(t *testing.T) {
 func TestMoveKeepsToWhatPodsCanCarry(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200_000 {
-		m := move{max: 100, replicas: 1 + random.Int32N(20), tolerated: random.Int32N(3), gradual: random.IntN(2) == 0, cramped: random.IntN(4) == 0}
+		m := move{max: 100, replicas: 1 + random.Int32N(20), tolerated: random.Int32N(3), gradual: random.IntN(2) == 0}
 		m.now, m.want = random.Int32N(101), random.Int32N(101)
 		m.canary, m.stable = random.Int32N(m.replicas+1), random.Int32N(m.replicas+1)
 		m.ready = m.canary >= share(m.want, m.replicas, m.max)
