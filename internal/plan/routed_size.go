@@ -29,7 +29,10 @@ func (r *routing) size() {
 		r.sizeAborted()
 	default:
 		_, why := r.canarySize(r.weight(r.canary))
-		to := roomFor(r.new, r.withSurge(r.new, max(aim, r.inherited())), free)
+		if n := r.inherited(); n > aim {
+			aim, why = n, "it takes over what "+r.carrier().Name+" carries"
+		}
+		to := roomFor(r.new, r.withSurge(r.new, aim), free)
 		if r.create != nil {
 			r.scaleNew(to, why)
 			break
@@ -81,7 +84,7 @@ func (r *routing) carried(v *version) int32 {
 		return 0
 	}
 	if _, explicit := r.canaryScale(); explicit && v == r.new {
-		return min(r.now, 1) // the user said how many, whatever the weight; but not none
+		return min(r.now, 1, r.replicas()) // the user said how many, whatever the weight; but not none
 	}
 	return r.keeps(r.now, r.stable, r.sized(r.canary.MaxWeight-r.goal()))
 }
