@@ -1,24 +1,71 @@
 package plan
 
-// Where the number of pods is limited, the versions take turns: who is to lose traffic gives pods up, who is to gain it gets as many,
-// then some of the traffic follows, and so on. One rule says for both sides how many pods a weight can do with; whoever keeps more
-// than that while the other has no room gives them up. It leaves room for one unit of the weight more on the other side at least, so
-// the turns come to an end.
-
-// most is how many pods there may be where they are limited. A single one gets a second all the same: the other way to replace it would
-// be to have none for a while.
-func (r *routing) most() int32 {
-	if !r.EnforceMaxSurge {
-		return noLimit
-	}
-	return max(r.replicas()+r.canary.MaxSurge, 2*min(r.replicas(), 1))
+// room is how many pods the two sides of a routed canary may have.
+//
+// Where their number is limited the sides take turns: who is to lose traffic gives pods up, who is to gain it gets as many, then
+// some of the traffic follows, and so on. One rule says for both how many pods a weight can do with (least); whoever keeps more than
+// that while the other has no room gives them up. That leaves the other side at least one unit of the weight more than it has, so the
+// turns come to an end.
+type room struct {
+	// replicas is how many pods carry all traffic, max the weight of all traffic, and tolerated how many of the pods may be missing.
+	replicas, max, tolerated int32
+	// minPods is the least that a side is to have that has any.
+	minPods int32
+	// most is how many pods there may be, noLimit where nobody cares.
+	most int32
 }
 
 const noLimit = 1 << 30
 
+// room is what the spec leaves to both sides. A single pod gets a second all the same: the other way to replace it would be to have none for
+// a while.
+func (r *routing) room() room {
+	limit := int32(noLimit)
+	if r.EnforceMaxSurge {
+		limit = max(r.replicas()+r.canary.MaxSurge, 2*min(r.replicas(), 1))
+	}
+	return room{replicas: r.replicas(), max: r.canary.MaxWeight, tolerated: r.canary.MaxUnavailable, minPods: r.MinPods, most: limit}
+}
+
+// sized is how many pods carry a weight: whole ones.
+func (o room) sized(weight int32) int32 { return o.atLeast(share(weight, o.replicas, o.max)) }
+
+// atLeast raises a number of pods to the least that the spec wants a side to have that has any.
+func (o room) atLeast(n int32) int32 {
+	if n == 0 {
+		return 0
+	}
+	return max(n, o.minPods)
+}
+
+// least is how many pods a weight can do with while the other side has no room: some may be missing then, and none is had for less than one
+// unit of the weight. Weights are whole numbers, so both sides may need to be rounded up, and where there is room for one pod more than
+// carry all the traffic none of them could ever grow.
+func (o room) least(weight int32) int32 {
+	if weight == 0 || o.replicas == 0 {
+		return 0
+	}
+	n := int32(int64(weight-1)*int64(o.replicas)/int64(o.max)) + 1
+	return o.atLeast(max(1, n-o.tolerated))
+}
+
+// keeps is how many pods a side keeps for a weight, while the other has so many and is to have so many.
+func (o room) keeps(weight, other, wanted int32) int32 {
+	n := o.sized(weight)
+	if other < wanted && n+other >= o.most {
+		return min(n, o.least(weight))
+	}
+	return n
+}
+
+// beside is as many of n pods as there is ever room for beside a side with a weight, which keeps one while a Service sends to it.
+func (o room) beside(weight, n int32) int32 {
+	return min(n, o.most-max(o.least(weight), min(1, o.replicas)))
+}
+
 // free is how many pods may be added to those there are.
 func (r *routing) free() int32 {
-	n := r.most()
+	n := r.room().most
 	for _, v := range r.all() {
 		n -= v.fleet().occupies()
 	}
@@ -30,33 +77,12 @@ func roomFor(v *version, to, free int32) int32 {
 	return min(to, v.desired()+min(free, noLimit-v.desired()))
 }
 
-// sized is how many pods carry a weight: whole ones, and no fewer than a version is to have that has any.
-func (r *routing) sized(weight int32) int32 {
-	return r.atLeast(share(weight, r.replicas(), r.canary.MaxWeight))
-}
-
-// least is how many pods a weight can do with while the other side has no room: as many as may be missing are, and so is one that less than
-// a unit of the weight is rounded up for.
-func (r *routing) least(weight int32) int32 {
-	return r.atLeast(min(weight, 1, r.replicas()) * max(1, tightShare(weight, r.replicas(), r.canary.MaxWeight)-r.canary.MaxUnavailable))
-}
-
-// keeps is how many pods a side keeps for a weight while the other is to have so many.
-func (r *routing) keeps(weight int32, other *version, wanted int32) int32 {
-	n := r.sized(weight)
-	if other.desired() < wanted && n+other.desired() >= r.most() {
-		return min(n, r.least(weight))
-	}
-	return n
-}
-
-// aim is how many pods the new version comes to at the current step. What the step asks for beyond the limit nobody can have: it gets
-// what the stable version can spare.
+// aim is how many pods the new version comes to at the current step. What the step asks for beyond the limit nobody can have.
 func (r *routing) aim() int32 {
 	weight := r.weight(r.canary)
 	n, _ := r.canarySize(weight)
 	if !r.DynamicStableScale {
 		return n
 	}
-	return min(n, r.most()-max(r.least(r.canary.MaxWeight-weight), min(1, r.replicas())))
+	return r.room().beside(r.canary.MaxWeight-weight, n)
 }

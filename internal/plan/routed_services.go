@@ -54,7 +54,7 @@ func (r *routing) pointCanary() {
 		r.point(name, v.hash, why)
 		return
 	}
-	if r.now > 0 && (r.carrier() != nil || !r.inForce) && !r.standsIn() {
+	if r.now > 0 && (r.carrier() != nil || !r.inForce) && !(v == r.new && r.standsIn()) {
 		r.note(TopicWait, fmt.Sprintf("service %s to select %s", name, v.Name), fmt.Sprintf("it carries %s of the traffic", r.portionText(r.now)))
 		return
 	}

@@ -47,13 +47,13 @@ func (r *routing) canarySize(weight int32) (int32, string) {
 	if s, ok := r.canaryScale(); ok {
 		switch {
 		case s.Percent != nil:
-			return r.atLeast(share(*s.Percent, r.replicas(), r.canary.MaxWeight)), s.String()
+			return r.room().atLeast(share(*s.Percent, r.replicas(), r.canary.MaxWeight)), s.String()
 		case r.DynamicStableScale:
-			return r.atLeast(*s.Replicas), s.String()
+			return r.room().atLeast(*s.Replicas), s.String()
 		}
 		return *s.Replicas, s.String()
 	}
-	n := r.sized(weight)
+	n := r.room().sized(weight)
 	return n, fmt.Sprintf("%s of %d is %d", r.portionText(weight), r.replicas(), n)
 }
 
@@ -70,14 +70,6 @@ func (r *routing) canaryScale() (spec.SetCanaryScale, bool) {
 	return spec.SetCanaryScale{}, false
 }
 
-// atLeast raises a number of pods to the least that the spec wants a version to have that has any.
-func (r *routing) atLeast(n int32) int32 {
-	if n == 0 {
-		return 0
-	}
-	return max(n, r.MinPods)
-}
-
 // carried is how many pods a version keeps for the weight that is in force.
 func (r *routing) carried(v *version) int32 {
 	if v == nil || r.carrier() != v {
@@ -86,7 +78,7 @@ func (r *routing) carried(v *version) int32 {
 	if _, explicit := r.canaryScale(); explicit && v == r.new {
 		return min(r.now, 1, r.replicas()) // the user said how many, whatever the weight; but not none
 	}
-	return r.keeps(r.now, r.stable, r.sized(r.canary.MaxWeight-r.goal()))
+	return r.room().keeps(r.now, r.stable.desired(), r.room().sized(r.canary.MaxWeight-r.goal()))
 }
 
 // inherited is how many pods the new version gets to take the part over of one that it has overtaken, where the stable version has
@@ -110,7 +102,7 @@ func (r *routing) stableSize(aim int32) (int32, string) {
 		return r.replicas(), "the stable version keeps all its pods"
 	}
 	weight := r.canary.MaxWeight - min(r.now, r.goal())
-	n := max(r.keeps(weight, r.new, aim), min(1, r.replicas()))
+	n := max(r.room().keeps(weight, r.new.desired(), aim), min(1, r.replicas()))
 	return n, fmt.Sprintf("%s of %d is %d", r.portionText(weight), r.replicas(), n)
 }
 

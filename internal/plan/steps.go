@@ -38,7 +38,7 @@ func (p *pass) finish(c spec.Canary) {
 	if p.routing != nil {
 		wanted = p.routing.wanted()
 	}
-	if !c.Threshold.Met(available, wanted) {
+	if available < wanted && !c.Threshold.Met(available, p.spec.Replicas) {
 		p.note(TopicWait, "promotion", fmt.Sprintf("%d of %d pods of the new version available", available, wanted))
 		return
 	}

@@ -57,15 +57,6 @@ func share(weight, n, maxWeight int32) int32 {
 	return int32((int64(weight)*int64(n) + int64(maxWeight) - 1) / int64(maxWeight))
 }
 
-// tightShare is share where pods are scarce: none is had for less than one unit of the weight. Weights are whole numbers, so both sides
-// may need to be rounded up, and where there is room for one pod more than carry all the traffic none of them could ever grow.
-func tightShare(weight, n, maxWeight int32) int32 {
-	if weight == 0 {
-		return 0
-	}
-	return int32(int64(weight-1)*int64(n)/int64(maxWeight)) + 1
-}
-
 // portion is the weight that a of n pods can carry.
 func portion(maxWeight, a, n int32) int32 {
 	return int32(min(int64(maxWeight)*int64(a)/int64(n), int64(maxWeight)))
