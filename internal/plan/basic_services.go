@@ -62,23 +62,41 @@ func (p *pass) pointAvailable(name string, v *version, why string) {
 	p.point(name, v.hash, why)
 }
 
-// keptForService is how many pods a version may be scaled to: not to none while one of the Services selects it, if another version
-// has pods, or will have, that can answer instead. Where there is no room for any the limits leave no choice.
-func (p *pass) keptForService(c spec.Canary, v *version, to int32) int32 {
+// countsForServices leaves a pod to a version that is to have none, for as long as a Service selects it: whoever asks that is to be
+// answered. The other version goes without it, where there is no room for one more.
+func (p *pass) countsForServices(c spec.Canary, n counts) counts {
+	most := p.spec.Replicas + c.MaxSurge
+	switch {
+	case most < 2:
+	case n.canary == 0 && p.answers(c, p.new):
+		return counts{canary: 1, stable: min(n.stable, most-1)}
+	case n.stable == 0 && p.answers(c, p.stable):
+		return counts{canary: min(n.canary, most-1), stable: 1}
+	}
+	return n
+}
+
+// answers reports whether a version keeps a pod since one of the Services selects it, if another version has pods, or will have, that
+// can answer instead. Where there is no room for any the limits leave no choice.
+func (p *pass) answers(c spec.Canary, v *version) bool {
 	services := serviceNames(c)
-	if to > 0 || v.desired() == 0 || len(services) == 0 {
-		return to
+	if v.desired() == 0 || len(services) == 0 || p.onlyVersion(v) {
+		return false
 	}
 	if p.answeredBeside(v) { // a Service that tells no versions apart needs none in particular
 		services = slices.DeleteFunc(services, func(name string) bool { return p.selects(name) == "" && p.observedSelects(name) == "" })
 	}
-	if p.referenced(v.hash, services) {
-		if p.onlyVersion(v) {
-			return to
-		}
+	return p.referenced(v.hash, services)
+}
+
+// keptForService is how many pods a version may be scaled to: not to none while one of the Services sends to it.
+func (p *pass) keptForService(c spec.Canary, v *version, to int32) int32 {
+	switch services := serviceNames(c); {
+	case to > 0 || v.desired() == 0 || len(services) == 0:
+		return to
+	case p.answers(c, v):
 		return 1
-	}
-	if !p.unreferenced(v.hash, services) {
+	case !p.referenced(v.hash, services) && !p.unreferenced(v.hash, services): // it needs to be known for certain
 		return v.desired()
 	}
 	return to

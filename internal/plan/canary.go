@@ -104,7 +104,7 @@ func (p *pass) ideal(c spec.Canary) (counts, string) {
 	}
 	weight := p.weight(c)
 	ideal := idealCounts(p.spec.Replicas, weight, c.MaxWeight, c.MaxSurge)
-	return p.countsWithSurge(ideal), fmt.Sprintf("%s of %d is %d", portionText(weight, c.MaxWeight), p.spec.Replicas, ideal.canary)
+	return p.countsForServices(c, p.countsWithSurge(ideal)), fmt.Sprintf("%s of %d is %d", portionText(weight, c.MaxWeight), p.spec.Replicas, ideal.canary)
 }
 
 // stableBeside is the stable version where it is another than the new one.
@@ -143,9 +143,6 @@ func (p *pass) reached(c spec.Canary) (bool, string) {
 	}
 	ideal, _ := p.ideal(c)
 	canary := p.new.fleet()
-	if ideal.canary == 0 && canary.desired == 1 && p.referenced(p.new.hash, serviceNames(c)) {
-		ideal.canary = 1 // whoever asks the Service that selects it is to be answered
-	}
 	if !c.Threshold.Met(canary.available, ideal.canary) {
 		return false, fmt.Sprintf("%d of %d canary pods available", canary.available, ideal.canary)
 	}

@@ -49,6 +49,15 @@ func (o room) least(weight int32) int32 {
 	return o.atLeast(max(1, n-o.tolerated))
 }
 
+// enough is how many pods a weight may be sent to.
+func (o room) enough(weight int32) int32 {
+	n := share(weight, o.replicas, o.max)
+	if o.most < noLimit {
+		return min(n, o.least(weight))
+	}
+	return n - o.tolerated
+}
+
 // keeps is how many pods a side keeps for a weight, while the other has so many and is to have so many.
 func (o room) keeps(weight, other, wanted int32) int32 {
 	n := o.sized(weight)

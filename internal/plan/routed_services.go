@@ -25,20 +25,23 @@ func (r *routing) pointStable() {
 		return
 	}
 	have := v.fleet().serving()
-	var needed int32
-	switch weight := r.canary.MaxWeight - r.now; {
-	case !r.owned(name):
+	needed := max(min(1, r.replicas()), r.room().enough(r.carriedByStable(v)))
+	if !r.owned(name) {
 		needed = max(min(1, r.replicas()), v.desired()) // it selects pods of all versions so far, and of none but these then
-	case r.inForce && weight == 0:
-		needed = min(1, r.replicas())
-	default:
-		needed = max(min(1, r.replicas()), share(r.canary.MaxWeight, r.replicas(), r.canary.MaxWeight)-r.canary.MaxUnavailable)
 	}
 	if have < needed || v.stale() {
 		r.note(TopicWait, fmt.Sprintf("service %s to select the stable version", name), fmt.Sprintf("%d of %d pods available", have, needed))
 		return
 	}
 	r.point(name, v.hash, "it is the stable version")
+}
+
+// carriedByStable is the weight that a version will carry once the stable Service selects it: all, as long as nobody knows what is in force.
+func (r *routing) carriedByStable(v *version) int32 {
+	if !r.inForce || r.carrier() == v {
+		return r.canary.MaxWeight
+	}
+	return r.canary.MaxWeight - r.now
 }
 
 // pointCanary has the canary Service follow the new version while there is an update, and the stable one otherwise.
