@@ -77,10 +77,10 @@ func (p *pass) countsForServices(c spec.Canary, n counts) counts {
 }
 
 // answers reports whether a version keeps a pod since one of the Services selects it, if another version has pods, or will have, that
-// can answer instead. Where there is no room for any the limits leave no choice.
+// can answer instead. Where there is no room for any the limits leave no choice, and at 0 replicas nobody is to answer.
 func (p *pass) answers(c spec.Canary, v *version) bool {
 	services := serviceNames(c)
-	if v.desired() == 0 || len(services) == 0 || p.onlyVersion(v) {
+	if v.desired() == 0 || len(services) == 0 || p.spec.Replicas == 0 || p.onlyVersion(v) {
 		return false
 	}
 	if p.answeredBeside(v) { // a Service that tells no versions apart needs none in particular

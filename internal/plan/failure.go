@@ -46,7 +46,8 @@ func (p *pass) cannotCreate() {
 // sizeWithoutNew is how many pods the stable version should have while there can be no other.
 func (p *pass) sizeWithoutNew(c spec.Canary) int32 {
 	if c.Traffic != nil { // never fewer: another version may still carry traffic
-		return max(p.stable.desired(), p.spec.Replicas)
+		r := &routing{pass: p, Traffic: *c.Traffic, canary: c}
+		return max(p.stable.desired(), roomFor(p.stable, p.spec.Replicas, r.free()))
 	}
 	l := limits{replicas: p.spec.Replicas, maxSurge: c.MaxSurge, maxUnavailable: c.MaxUnavailable}
 	return basicCounts(l, counts{stable: p.spec.Replicas}, fleet{}, p.stable.fleet(), p.otherFleets()).stable

@@ -94,6 +94,7 @@ func (r *routing) weigh() (weight int32, why string) {
 		gradual: r.gradual(),
 	}
 	next := m.next()
+	r.holds = want < r.now && r.stable.stale()
 	switch {
 	case next == want && want == r.now:
 		return next, fmt.Sprintf("%s as it should be", r.portionText(want))
@@ -180,7 +181,7 @@ func (r *routing) sends() (bool, string) {
 	if len(r.problems) > 0 {
 		return false, "the route cannot be set: " + r.problems[0].String()
 	}
-	if want, _ := r.canarySize(r.weight(r.canary)); want > 0 && !r.canServe() {
+	if r.aim() > 0 && !r.canServe() {
 		return false, "no pod of the new version is available"
 	}
 	if !reflect.DeepEqual(r.routes(), r.next.Routes) { // a step before this one has ended in this very pass

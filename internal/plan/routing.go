@@ -38,6 +38,9 @@ type routing struct {
 	additional []traffic.Destination
 	// inForce: before this pass every router was seen to carry out what the status has. Only then is it known who carries what.
 	inForce bool
+	// holds: traffic is to come back to the stable version, and how many pods that has is not known yet. Routers are left as they are: after
+	// a crash some may have given back more than the others, and none is to take it again.
+	holds bool
 	// next is the split to come to in this pass.
 	next traffic.Split
 }
@@ -152,6 +155,9 @@ func (r *routing) route(weight int32, reason string) {
 	r.next = r.split(weight)
 	all, problems := r.render(r.next)
 	r.complain(problems)
+	if r.holds {
+		return
+	}
 	for _, one := range all {
 		r.routeWrites = append(r.routeWrites, one.changes(reason)...)
 	}
@@ -227,7 +233,7 @@ func (r *routing) routes() []traffic.Route {
 	if r.promoted() || r.is.Abort || r.is.PromoteFull || !r.canServe() {
 		return nil
 	}
-	if stays, _ := r.canarySize(r.weight(r.canary)); stays == 0 && r.replicas() > 0 { // the pods go, and these before them
+	if r.aim() == 0 && r.replicas() > 0 { // the pods go, and these before them
 		return nil
 	}
 	set := map[string]traffic.Route{}
