@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -16,6 +17,7 @@ func (p *pass) routedCanary(c spec.Canary) {
 	p.checkServices()
 	r := p.newRouting(c)
 	p.routing = r
+	r.overtake()
 	if why := p.mayNotScale(); why == "" {
 		r.size()
 	} else {
@@ -36,6 +38,15 @@ func (p *pass) routedCanary(c spec.Canary) {
 	p.giveBack(r.routers...)
 	if p.mayNotScale() == "" {
 		r.retire()
+	}
+}
+
+// overtake notes on a version that an update overtakes that it was never promoted: should it come back when the strategy is blue-green, it
+// is not one that has served before.
+func (r *routing) overtake() {
+	last := r.find(r.was.CurrentPodHash)
+	if r.begun && last.desired() > 0 && last != r.new && last != r.stable {
+		setKey(&r.edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
 	}
 }
 

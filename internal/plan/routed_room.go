@@ -58,11 +58,11 @@ func (o room) enough(weight int32) int32 {
 	return n - o.tolerated
 }
 
-// keeps is how many pods a side keeps for a weight, while the other has so many and is to have so many.
+// keeps is how many pods a side keeps for a weight, while the other has so many and is to have so many: it gives up no more than that lacks.
 func (o room) keeps(weight, other, wanted int32) int32 {
 	n := o.sized(weight)
 	if other < wanted && n+other >= o.most {
-		return min(n, o.least(weight))
+		return min(n, max(o.least(weight), o.most-wanted))
 	}
 	return n
 }

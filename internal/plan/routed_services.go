@@ -38,10 +38,13 @@ func (r *routing) pointStable() {
 
 // carriedByStable is the weight that a version will carry once the stable Service selects it: all, as long as nobody knows what is in force.
 func (r *routing) carriedByStable(v *version) int32 {
-	if !r.inForce || r.carrier() == v {
-		return r.canary.MaxWeight
+	switch weight := r.canary.MaxWeight - r.now; {
+	case r.inForce && weight == 0:
+		return 0
+	case r.inForce && r.carrier() != v:
+		return weight
 	}
-	return r.canary.MaxWeight - r.now
+	return r.canary.MaxWeight
 }
 
 // pointCanary has the canary Service follow the new version while there is an update, and the stable one otherwise.
@@ -72,7 +75,7 @@ func (r *routing) pointCanary() {
 // standsIn reports whether the new version can take over from one that was overtaken, there being no stable one to do so, or none that
 // has a pod.
 func (r *routing) standsIn() bool {
-	return (r.alone() || r.stableIsDown()) && r.inForce && r.new.certain() > 0 && r.new.certain() >= share(r.now, r.replicas(), r.canary.MaxWeight)-r.canary.MaxUnavailable
+	return (r.alone() || r.stableIsDown()) && r.inForce && r.new.certain() >= max(1, r.room().enough(r.now))
 }
 
 // neededBehind is how many pods a version needs before a Service without weight selects it: whoever asks the Service by its name is to

@@ -78,6 +78,9 @@ func (r *routing) carried(v *version) int32 {
 	if _, explicit := r.canaryScale(); explicit && v == r.new {
 		return min(r.now, 1, r.replicas()) // the user said how many, whatever the weight; but not none
 	}
+	if r.alone() {
+		return r.room().keeps(r.now, r.new.desired(), r.replicas())
+	}
 	return r.room().keeps(r.now, r.stable.desired(), r.room().sized(r.canary.MaxWeight-r.goal()))
 }
 
