@@ -77,6 +77,14 @@ func (s resolved) limits(ro *v1alpha1.Rollout) (least, most int) {
 	return 0, math.MaxInt32
 }
 
+// mostRouted is how many pods there may be.
+func mostRouted(s spec.Rollout, c spec.Canary) int {
+	if !c.Traffic.EnforceMaxSurge {
+		return math.MaxInt32
+	}
+	return int(max(s.Replicas+c.MaxSurge, 2*min(s.Replicas, 1)))
+}
+
 // allow lets both the old and the new limits hold until the new ones have been reached.
 func (r *rules) allow(s resolved) {
 	if !s.ok {

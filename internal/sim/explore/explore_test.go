@@ -2,6 +2,8 @@ package explore
 
 import (
 	"flag"
+	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,7 +13,7 @@ import (
 )
 
 var (
-	seeds   = flag.Uint64("seeds", 1500, "how many histories to explore")
+	seeds   = flag.Uint64("seeds", 1500, "how many histories to explore, and half as many with routers")
 	first   = flag.Uint64("first", 1, "the first seed")
 	seed    = flag.Uint64("seed", 0, "the one history to replay, with everything that happens in it")
 	routed  = flag.Bool("routed", false, "whether the canaries of the one history have routers or Services")
@@ -22,41 +24,43 @@ var (
 )
 
 // TestExplore plays histories until their number is up or a few have failed.
-func TestExplore(t *testing.T) { explore(t, Trial{}) }
+func TestExplore(t *testing.T) { explore(t, Trial{}, *seeds) }
 
-// TestExploreRouted does so with canaries that have routers, or Services of their own.
-func TestExploreRouted(t *testing.T) { explore(t, Trial{Routed: true}) }
+// TestExploreRouted plays half as many with canaries that have routers, or Services of their own.
+func TestExploreRouted(t *testing.T) { explore(t, Trial{Routed: true}, (*seeds+1)/2) }
 
 // TestExploreShell and TestExploreShellRouted play the controller's own shell, one history for each twenty of the others.
-func TestExploreShell(t *testing.T) { explore(t, Trial{Shell: true}) }
+func TestExploreShell(t *testing.T) { explore(t, Trial{Shell: true}, (*seeds+shelledOf-1)/shelledOf) }
 
 // TestExploreShellRouted does so with canaries that have routers.
 func TestExploreShellRouted(t *testing.T) {
 	if !testing.Verbose() {
 		t.Skip("-v plays them; docs/reliability.md tells which do not end")
 	}
-	explore(t, Trial{Shell: true, Routed: true})
+	explore(t, Trial{Shell: true, Routed: true}, (*seeds+shelledOf-1)/shelledOf)
 }
 
-// share is of how many seeds one is tier two's.
-const share = 20
+// shelledOf is of how many seeds one is tier two's.
+const shelledOf = 20
 
-func explore(t *testing.T, kind Trial) {
+func explore(t *testing.T, kind Trial, count uint64) {
 	t.Helper()
-	seeds := *seeds
-	if kind.Shell {
-		seeds = (seeds + share - 1) / share
-	}
 	start := time.Now()
 	var next atomic.Uint64
 	next.Store(*first)
 	var failed atomic.Int32
+	tell := func() string {
+		took, played := time.Since(start), min(next.Load(), *first+count)-*first
+		return fmt.Sprintf("%d of %d histories from seed %d in %s: %.0f a minute, %d failed",
+			played, count, *first, took.Round(time.Second), float64(played)/took.Minutes(), failed.Load())
+	}
+	defer everyMinute(func() { fmt.Fprintf(os.Stderr, "%s: %s\n", t.Name(), tell()) })()
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
 			for failed.Load() < 5 {
 				n := next.Add(1) - 1
-				if n >= *first+seeds {
+				if n >= *first+count {
 					return
 				}
 				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && *standby}, Real, nil); fault != nil {
@@ -67,8 +71,26 @@ func explore(t *testing.T, kind Trial) {
 		})
 	}
 	wg.Wait()
-	took, played := time.Since(start), min(next.Load(), *first+seeds)-*first
-	t.Logf("%d histories in %s: %.0f a minute", played, took.Round(time.Millisecond), float64(played)/took.Minutes())
+	t.Log(tell())
+}
+
+// everyMinute lets whoever waits for a long run know how it goes, until it is told to stop.
+func everyMinute(do func()) (stop func()) {
+	ticker, done := time.NewTicker(time.Minute), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-ticker.C:
+				do()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(done)
+	}
 }
 
 // TestReplay plays one history and tells all that happens: -run TestReplay -seed N -v.

@@ -1,0 +1,45 @@
+package explore
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
+)
+
+// endOfRoutes checks that everything goes to the one version, and that nothing is left of what the controller made.
+func (r *rules) endOfRoutes(s spec.Rollout) {
+	if !r.history.Routed {
+		return
+	}
+	status := r.world.Rollout().Status
+	c, canary := s.Strategy.(spec.Canary)
+	if !canary || c.Traffic == nil {
+		for key, o := range r.world.Routes() {
+			if len(routers.Owners(o)) > 0 {
+				r.history.fail("end", "%s %s is not given back", key.Kind, key.Name)
+			}
+		}
+		return
+	}
+	if w := status.Canary.Weights; w == nil || w.Canary.Weight != 0 || w.Stable.Weight != c.MaxWeight {
+		r.history.fail("end", "the status tells of weights %v", w)
+	}
+	raw := r.world.Rollout().Spec.Strategy.Canary
+	split := r.split(r.picture())
+	for kind := range routesOf(raw, r.world.Rollout()) {
+		if s.Replicas > 0 && split[kind].of(status.CurrentPodHash) != 1 {
+			r.history.fail("end", "%s sends %v", kind, split[kind])
+		}
+	}
+	for key, o := range r.world.Routes() {
+		if routesOf(raw, r.world.Rollout())[key.Kind] == nil && len(routers.Owners(o)) > 0 {
+			r.history.fail("end", "%s %s is not given back", key.Kind, key.Name)
+		}
+	}
+	if o := r.history.route("HTTPRoute"); o != nil {
+		if rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules"); len(rules) != 1 {
+			r.history.fail("end", "%d rules are left", len(rules))
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package explore
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+)
+
+// shares are the weights of Services, of a total.
+type shares struct {
+	total int64
+	by    map[string]int64
+}
+
+// service is the one with the most.
+func (s shares) service() string {
+	most := ""
+	for _, name := range slices.Sorted(maps.Keys(s.by)) {
+		if most == "" || s.by[name] > s.by[most] {
+			most = name
+		}
+	}
+	return most
+}
+
+const nginxPrefix = "nginx.ingress.kubernetes.io/"
+
+// sharesOf reads the weights of a route. Of an Ingress they are those of the canary's only.
+func sharesOf(o *unstructured.Unstructured) shares {
+	if o.GetKind() == "Ingress" {
+		return sharesOfIngress(o)
+	}
+	out := shares{by: map[string]int64{}}
+	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+	if len(rules) == 0 {
+		return out
+	}
+	rule, _ := rules[len(rules)-1].(map[string]any) // managed rules come first
+	refs, _, _ := unstructured.NestedSlice(rule, "backendRefs")
+	for _, r := range refs {
+		ref, _ := r.(map[string]any)
+		weight := int64(1)
+		if w, ok := ref["weight"].(int64); ok {
+			weight = w
+		}
+		out.by[fmt.Sprint(ref["name"])] += weight
+		out.total += weight
+	}
+	return out
+}
+
+func sharesOfIngress(o *unstructured.Unstructured) shares {
+	out := shares{by: map[string]int64{}}
+	service := ""
+	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+	for _, r := range rules {
+		paths, _, _ := unstructured.NestedSlice(r.(map[string]any), "http", "paths")
+		for _, p := range paths {
+			service, _, _ = unstructured.NestedString(p.(map[string]any), "backend", "service", "name")
+		}
+	}
+	if o.GetAnnotations()[nginxPrefix+"canary"] != "true" {
+		out.total, out.by[service] = 1, 1
+		return out
+	}
+	weight, _ := strconv.ParseInt(o.GetAnnotations()[nginxPrefix+"canary-weight"], 10, 64)
+	out.total = 100
+	if total, err := strconv.ParseInt(o.GetAnnotations()[nginxPrefix+"canary-weight-total"], 10, 64); err == nil {
+		out.total = total
+	}
+	out.by[service] = weight
+	return out
+}
+
+// picture is where everything goes, by the routers, at one moment of a plan.
+type picture struct {
+	services map[string]string // the version that each selects
+	routes   traffic.Objects
+	sizes    map[string]int
+}
+
+func (r *rules) picture() picture {
+	p := picture{services: map[string]string{}, routes: maps.Clone(r.world.Routes()), sizes: map[string]int{}}
+	for _, name := range allServices {
+		if s := r.world.Service(name); s != nil {
+			p.services[name] = selected(s)
+		}
+	}
+	for _, rs := range r.world.ReplicaSets() {
+		p.sizes[hashOf(rs)] = replicas(rs)
+	}
+	return p
+}
+
+// split is the share of each version by each router.
+func (r *rules) split(p picture) map[string]shares {
+	out := map[string]shares{}
+	var ingress *shares
+	wanted := routesOf(r.world.Rollout().Spec.Strategy.Canary, nil) // what else is there nobody splits
+	for key, o := range p.routes {
+		if wanted[key.Kind] == nil {
+			continue
+		}
+		s := sharesOf(o)
+		if key.Kind != "Ingress" {
+			out[key.Kind] = p.byVersion(s)
+		} else if key.Name != "web" {
+			ingress = &s
+		}
+	}
+	if ingress == nil {
+		ingress = &shares{total: 1, by: map[string]int64{}}
+	}
+	for key, o := range p.routes {
+		if wanted[key.Kind] != nil && key.Kind == "Ingress" && key.Name == "web" {
+			whole := shares{total: ingress.total, by: maps.Clone(ingress.by)}
+			rest := whole.total
+			for _, w := range whole.by {
+				rest -= w
+			}
+			whole.by[sharesOf(o).service()] += rest
+			out[key.Kind] = p.byVersion(whole)
+		}
+	}
+	return out
+}
+
+func (p picture) byVersion(s shares) shares {
+	out := shares{total: s.total, by: map[string]int64{}}
+	for service, weight := range s.by {
+		if hash := p.services[service]; hash != "" && weight > 0 {
+			out.by[hash] += weight
+		}
+	}
+	return out
+}
+
+func (s shares) of(hash string) float64 {
+	if s.total == 0 {
+		return 0
+	}
+	return float64(s.by[hash]) / float64(s.total)
+}
+
+// needs is how many of n pods a version needs for what it gets.
+func (s shares) needs(hash string, n int32) int {
+	if s.total == 0 {
+		return 0
+	}
+	return int((s.by[hash]*int64(n) + s.total - 1) / s.total)
+}
+
+func routesText(w *sim.World) string {
+	var parts []string
+	for _, key := range sortedKeys(w.Routes()) {
+		s := sharesOf(w.Routes()[key])
+		parts = append(parts, fmt.Sprintf("; %s %s sends %v of %d", key.Kind, key.Name, s.by, s.total))
+	}
+	return strings.Join(parts, "")
+}
+
+func sortedKeys(o traffic.Objects) []traffic.Key {
+	return slices.SortedFunc(maps.Keys(o), func(a, b traffic.Key) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+}
