@@ -58,7 +58,7 @@ const (
 	// in UTC, from which it may be scaled to zero. The key has no domain, and never had.
 	ScaleDownDeadlineAnnotation = "scale-down-deadline"
 
-	// OvertakenAnnotation, set to "true", is on the ReplicaSet of a blue-green update that another one overtook and that may not have
+	// OvertakenAnnotation, set to "true", is on the ReplicaSet of an update that another one overtook and that may not have
 	// served: going back to it within its delay takes the gates again. Upstream does not know it, and leaves it alone.
 	OvertakenAnnotation = "rollout.argoproj.io/overtaken"
 

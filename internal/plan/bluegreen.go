@@ -20,6 +20,7 @@ func (p *pass) blueGreen(b spec.BlueGreen) {
 	p.separate(b.AntiAffinity)
 	p.dress(b.NewMetadata, b.StableMetadata)
 	p.checkServices()
+	p.overtake(b)
 	if p.spec.Paused && !p.is.Abort {
 		p.note(TopicWait, "nothing is scaled or switched", "spec.paused is set")
 		if p.create != nil {
@@ -29,7 +30,6 @@ func (p *pass) blueGreen(b spec.BlueGreen) {
 		return
 	}
 	p.dropAnalyses(b)
-	p.overtake(b)
 	p.sizeStacks(b)
 	if len(p.problems) == 0 {
 		if b.PreviewService != "" {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -44,6 +45,9 @@ type retirement struct {
 // pods, so that going back to it takes no time, and proxies that have not heard yet find somebody at home. A delay of zero
 // overrules a deadline that was given before.
 func (p *pass) retire(v *version, delay time.Duration, r retirement) {
+	if slices.ContainsFunc(r.services, func(name string) bool { return p.selects(name) == v.hash }) {
+		p.keep(v) // somebody has pointed a Service back to it: the delay begins when that has left it again
+	}
 	if v.desired() == 0 || p.referenced(v.hash, r.services) {
 		return
 	}

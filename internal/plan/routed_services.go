@@ -60,7 +60,8 @@ func (r *routing) pointCanary() {
 		r.point(name, v.hash, why)
 		return
 	}
-	if r.now > 0 && (r.carrier() != nil || !r.inForce) && !(v == r.new && r.standsIn()) {
+	carries := r.now > 0 && (r.carrier() != nil || !r.inForce)
+	if carries && (v != r.new || !r.standsIn()) {
 		r.note(TopicWait, fmt.Sprintf("service %s to select %s", name, v.Name), fmt.Sprintf("it carries %s of the traffic", r.portionText(r.now)))
 		return
 	}
@@ -75,7 +76,7 @@ func (r *routing) pointCanary() {
 // standsIn reports whether the new version can take over from one that was overtaken, there being no stable one to do so, or none that
 // has a pod.
 func (r *routing) standsIn() bool {
-	return (r.alone() || r.stableIsDown()) && r.inForce && r.new.certain() >= max(1, r.room().enough(r.now))
+	return (r.alone() || r.stableIsDown()) && r.inForce && r.new.certain() >= max(min(1, r.replicas()), r.room().enough(r.now))
 }
 
 // neededBehind is how many pods a version needs before a Service without weight selects it: whoever asks the Service by its name is to

@@ -33,7 +33,7 @@ func (r *rules) shrunk(p sim.Pass, s spec.Rollout, c spec.Canary, hash string, n
 		r.history.fail("shrink", "%s is scaled to nothing while the stable service selects it: %s", hash, summary(r.world))
 	}
 	d, left := r.weights.left[hash]
-	if left && hash != current(status) && r.world.Now().Before(d.at.Add(d.delay)) && r.newerKept(p.Observed, status, hash) < c.Traffic.ScaleDownDelayRevisionLimit {
+	if left && !createdAfter(find(p.Observed, hash), d.at) && hash != current(status) && r.world.Now().Before(d.at.Add(d.delay)) && r.newerKept(p.Observed, status, hash) < c.Traffic.ScaleDownDelayRevisionLimit {
 		r.history.fail("delay", "%s is scaled from %d to %d, %s after the traffic left it, not %s: %s", hash, from, to, r.world.Now().Sub(d.at), d.delay, summary(r.world))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -175,7 +176,7 @@ func (r *rules) delays(p sim.Pass, s spec.Rollout) {
 			r.history.fail("traffic", "%s is scaled down to %d while %s sends to it", u.To.Name, to, b.ActiveService)
 		case hash == status.StableRS:
 			r.history.fail("traffic", "%s is scaled down to %d, and is what everything would go back to", u.To.Name, to)
-		case r.tooEarly(hash) && r.newerKept(p.Observed, status, hash) < b.ScaleDownDelayRevisionLimit:
+		case r.tooEarly(hash) && !createdAfter(u.From, r.left[hash].at) && r.newerKept(p.Observed, status, hash) < b.ScaleDownDelayRevisionLimit:
 			r.history.fail("delay", "%s is scaled down %s after the traffic left it, and not after %s", u.To.Name,
 				r.world.Now().Sub(r.left[hash].at), r.left[hash].delay)
 		}
@@ -191,6 +192,11 @@ func (r *rules) sendsTo(service, hash string) bool {
 func (r *rules) tooEarly(hash string) bool {
 	d, ok := r.left[hash]
 	return ok && r.world.Now().Before(d.at.Add(d.delay))
+}
+
+// createdAfter reports whether a ReplicaSet is another than the one of its hash that served at some time.
+func createdAfter(rs *appsv1.ReplicaSet, at time.Time) bool {
+	return rs != nil && rs.CreationTimestamp.After(at)
 }
 
 // newerKept is how many old versions with pods are newer than the given one.
