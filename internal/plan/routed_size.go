@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -15,6 +16,7 @@ func (r *routing) size() {
 		if r.create != nil { // the stable version's own ReplicaSet is gone
 			r.scaleNew(to, "the only version takes all")
 		}
+		r.giveRoom()
 		r.shrinkCarrier()
 		return
 	}
@@ -40,6 +42,31 @@ func (r *routing) size() {
 		r.resize(r.new, max(to, min(r.carried(r.new), r.new.desired())), why)
 	}
 	r.shrinkCarrier()
+}
+
+// giveRoom takes pods of other versions away where the only one that is to have any has no room beside them, and a Service that tells no
+// versions apart sends to all: of those that none selects in particular as many as leave the minimum available.
+func (r *routing) giveRoom() {
+	shared := slices.ContainsFunc(serviceNames(r.canary), func(name string) bool { return r.selects(name) == "" })
+	if !shared || !r.EnforceMaxSurge || r.free() > 0 || r.new.desired() >= r.replicas() {
+		return
+	}
+	serving := r.new.fleet().serving()
+	var fleets []fleet
+	for _, v := range r.others {
+		serving += v.fleet().serving()
+		fleets = append(fleets, v.fleet())
+	}
+	limits := limits{replicas: r.replicas(), maxSurge: r.canary.MaxSurge, maxUnavailable: r.canary.MaxUnavailable}
+	for i, n := range oldCounts(limits, serving, fleets) {
+		v := &r.others[i]
+		selected := slices.ContainsFunc(serviceNames(r.canary), func(name string) bool {
+			return r.selects(name) == v.hash || r.observedSelects(name) == v.hash
+		})
+		if !selected && n < v.desired() {
+			r.resize(v, n, "the only version has no room beside it")
+		}
+	}
 }
 
 // canarySize is how many pods the new version should have at a weight, as the current step has it (behaviour.md A6.4).
