@@ -51,7 +51,7 @@ func (p *pass) overtake(b spec.BlueGreen) {
 		return
 	}
 	// One that was aborted may have been so behind the switch, and one that came back from an earlier revision may have served then.
-	if p.was.Abort || p.was.AbortedAt != nil || last.Annotations[v1alpha1.RevisionHistoryAnnotation] != "" {
+	if p.was.Abort || p.was.AbortedAt != nil || last.Annotations[v1alpha1.RevisionHistoryAnnotation] != "" || last.delaying(p.Now) {
 		setKey(&p.edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
 		return
 	}
@@ -74,6 +74,9 @@ func (p *pass) sizeStacks(b spec.BlueGreen) {
 		p.scaleNew(0, "a new version")
 	} else if !p.is.Abort && !p.begun { // no pods for an update that no status knows of: one that overtakes it would take them for ones that served
 		size, why := p.previewSize(b)
+		if p.hasSurplus() {
+			size = p.keepSurplus(b, size)
+		}
 		p.resize(p.new, p.withSurge(p.new, size), why, b)
 	}
 	if stable := p.stableBeside(); stable != nil {
@@ -117,6 +120,33 @@ func (p *pass) previewSize(b spec.BlueGreen) (int32, string) {
 		return p.spec.Replicas, "a full stack of the new version"
 	}
 	return b.PreviewReplicas, "previewReplicaCount"
+}
+
+// hasSurplus reports whether the new version has more pods than its preview is to have: it has served, before an abort or another update,
+// and comes back.
+func (p *pass) hasSurplus() bool {
+	b, ok := p.spec.Strategy.(spec.BlueGreen)
+	if !ok || p.is.Abort {
+		return false
+	}
+	size, _ := p.previewSize(b)
+	return size < p.spec.Replicas && p.new.desired() > size+p.surging()
+}
+
+// keepSurplus lets such a version keep its pods for the delay, as if it did not come back: proxies that have not heard yet may still send to
+// them. Where nobody gave it a deadline before, it begins now.
+func (p *pass) keepSurplus(b spec.BlueGreen, size int32) int32 {
+	deadline := p.deadline(p.new)
+	if deadline.IsZero() {
+		deadline = p.nowOrLater().Add(b.ScaleDownDelay)
+		setKey(&p.edit(p.new).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, deadline.UTC().Format(time.RFC3339))
+	}
+	if !p.Now.Before(deadline) {
+		return size
+	}
+	p.note(TopicWait, fmt.Sprintf("%s keeps its pods until %s", p.new.Name, deadline.UTC().Format(time.RFC3339)), "it may have served a moment ago")
+	p.wake(deadline)
+	return p.new.desired()
 }
 
 // cutOver moves the active Service to the version that should serve, once that can, and promotes the new version behind it.
@@ -235,7 +265,7 @@ func (p *pass) previewReady(b spec.BlueGreen) (bool, string) {
 	size, _ := p.previewSize(b)
 	size = p.withSurge(p.new, size)
 	have := p.new.fleet()
-	if p.new == nil || p.new.stale() || have.desired != size || have.serving() < size {
+	if p.new == nil || p.new.stale() || have.desired < size || have.serving() < size {
 		return false, fmt.Sprintf("%d of %d pods of the new version available", have.serving(), size)
 	}
 	return true, ""

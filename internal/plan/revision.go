@@ -155,7 +155,9 @@ func (p *pass) refresh(revision int64) {
 	// An abort gives the new version a deadline of its own. And where the update begins, that there was one is what makes it a
 	// fast rollback: it is taken away only once the status remembers that.
 	if !p.is.Abort && !p.begun {
-		delete(want, v1alpha1.ScaleDownDeadlineAnnotation)
+		if !p.hasSurplus() {
+			delete(want, v1alpha1.ScaleDownDeadlineAnnotation)
+		}
 		delete(want, v1alpha1.OvertakenAnnotation)
 	}
 	if !maps.Equal(have.Annotations, want) {

@@ -22,7 +22,7 @@ type disturbance struct {
 var disturbances = []disturbance{
 	{40, "new image", func(h *history) { h.setImage(h.image()) }},
 	{9, "abort", func(h *history) { h.world.Abort() }},
-	{8, "retry", func(h *history) { h.retry() }},
+	{8, "retry", func(h *history) { h.world.Retry() }},
 	{10, "promote", func(h *history) { h.approve(); h.world.Promote() }},
 	{8, "promote full", func(h *history) { h.approve(); h.world.PromoteFull() }},
 	{6, "scale", func(h *history) { h.world.Scale(int32(h.IntN(9))) }},
@@ -126,13 +126,6 @@ func (h *history) setImage(image string) {
 		return
 	}
 	h.world.PutDeployment(func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = image })
-}
-
-// retry tries an aborted version again. Whoever does so at once, where there is a previewReplicaCount, takes pods away at once that have
-// served (docs/reliability.md).
-func (h *history) retry() {
-	delete(h.rules.left, h.world.Rollout().Status.CurrentPodHash)
-	h.world.Retry()
 }
 
 // edit changes the spec. Whoever does so is content with what is there.

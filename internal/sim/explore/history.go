@@ -286,7 +286,7 @@ func (h *history) goOn() {
 	switch s := h.world.Rollout().Status; {
 	case s.Abort:
 		h.log("%s retry", h.world.Elapsed())
-		h.user(h.retry)
+		h.user(h.world.Retry)
 	case s.Phase == v1alpha1.RolloutPhasePaused:
 		h.log("%s promote", h.world.Elapsed())
 		h.approve()
