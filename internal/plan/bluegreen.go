@@ -74,10 +74,11 @@ func (p *pass) sizeStacks(b spec.BlueGreen) {
 		p.scaleNew(0, "a new version")
 	} else if !p.is.Abort && !p.begun { // no pods for an update that no status knows of: one that overtakes it would take them for ones that served
 		size, why := p.previewSize(b)
+		to := p.withSurge(p.new, size)
 		if p.hasSurplus() {
-			size = p.keepSurplus(b, size)
+			to = max(to, p.keepSurplus(b, size))
 		}
-		p.resize(p.new, p.withSurge(p.new, size), why, b)
+		p.resize(p.new, to, why, b)
 	}
 	if stable := p.stableBeside(); stable != nil {
 		if !p.verifying(b) {
