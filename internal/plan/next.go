@@ -30,6 +30,9 @@ func Next(o Observed) Plan {
 		p.cannotCreate()
 		return p.plan
 	}
+	if p.begins() && p.restartUnreported() {
+		return p.plan
+	}
 	p.revise()
 	p.lookForRestart()
 	p.seeRuns()

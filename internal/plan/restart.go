@@ -27,6 +27,8 @@ type restart struct {
 
 	// surge: no pod may be missing, so the version gets one more than it should have, and only then gives one of the old ones up.
 	surge bool
+	// unreported: a ReplicaSet tells of more available pods than it has, since one was evicted a moment ago.
+	unreported bool
 	// asked is that this pass wants the pod too many, and given that the version had been told of it before.
 	asked, given bool
 }
@@ -57,7 +59,9 @@ func (p *pass) lookForRestart() {
 			p.need(NeedPods{Hash: v.hash})
 			continue
 		}
-		v.believe(seen, p.Now)
+		if v.believe(seen, p.Now) {
+			r.unreported = true
+		}
 		if old := createdBefore(seen, at); r.of == nil && len(old) > 0 {
 			r.of, r.old = v, old
 		}
@@ -80,17 +84,42 @@ func (p *pass) restartOrder() []*version {
 	return slices.DeleteFunc(order, func(v *version) bool { return v.desired() == 0 })
 }
 
-// believe takes the number of available pods from the pods, where that is less than what the ReplicaSet says.
-func (v *version) believe(pods []*corev1.Pod, now time.Time) {
+// restartUnreported reports whether an update is about to take the place of a restart of which the ReplicaSets have not reported every
+// eviction yet. From then on nobody looks at the pods themselves, so the update waits for that, which takes as long as a ReplicaSet
+// controller takes to see that a pod is gone.
+func (p *pass) restartUnreported() bool {
+	at := p.Rollout.Spec.RestartAt
+	if !p.isRestarting() || p.Now.Before(at.Time) {
+		return false
+	}
+	for _, v := range p.restartOrder() {
+		seen, looked := p.Pods[v.hash]
+		if !looked {
+			p.need(NeedPods{Hash: v.hash})
+		} else if set := (version{ReplicaSet: v.ReplicaSet}); set.believe(seen, p.Now) {
+			p.note(TopicWait, "the update", fmt.Sprintf("%s has not reported yet that a pod of it was restarted", v.Name))
+			p.wake(p.Now.Add(time.Second))
+			return true
+		}
+	}
+	return len(p.plan.Needs) > 0
+}
+
+// believe takes the number of available pods from the pods, where that is less than what the ReplicaSet says, and reports whether it is.
+func (v *version) believe(pods []*corev1.Pod, now time.Time) bool {
 	available := int32(0)
 	for _, pod := range pods {
 		if isAvailable(pod, v.Spec.MinReadySeconds, now) {
 			available++
 		}
 	}
+	if v.Status.AvailableReplicas <= available {
+		return false
+	}
 	set := *v.ReplicaSet // the cache's own stays as it is
-	set.Status.AvailableReplicas = min(set.Status.AvailableReplicas, available)
+	set.Status.AvailableReplicas = available
 	v.ReplicaSet = &set
+	return true
 }
 
 // stays reports whether a pod is one that its ReplicaSet counts.
@@ -151,6 +180,11 @@ func (p *pass) surging() int32 {
 func (p *pass) replaceOld() {
 	r := p.restart
 	if r == nil {
+		return
+	}
+	if r.of == nil && r.unreported {
+		p.wake(p.Now.Add(restartCheck))
+		p.note(TopicWait, "the end of the restart", "a ReplicaSet has not reported yet that a pod of it was restarted")
 		return
 	}
 	if r.of == nil {

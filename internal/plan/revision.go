@@ -17,15 +17,23 @@ import (
 // revise takes up what people did since the last pass: a new template or other steps begin an update, and the fields of the
 // status that are theirs to set abort one, try it again or promote it in full.
 func (p *pass) revise() {
-	hash := p.spec.PodHash
-	if p.new != nil {
-		hash = p.new.hash
-	}
-	if p.was.CurrentPodHash != hash || p.was.CurrentStepHash != p.spec.StepHash {
-		p.begin(hash)
+	if p.begins() {
+		p.begin(p.newHash())
 	}
 	p.obey()
 	p.number()
+}
+
+// begins reports whether an update begins in this pass.
+func (p *pass) begins() bool {
+	return p.was.CurrentPodHash != p.newHash() || p.was.CurrentStepHash != p.spec.StepHash
+}
+
+func (p *pass) newHash() string {
+	if p.new != nil {
+		return p.new.hash
+	}
+	return p.spec.PodHash
 }
 
 // begin starts the update at its first step, or at the end of the steps where there is nothing to update: the template is the

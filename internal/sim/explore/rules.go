@@ -90,7 +90,7 @@ func (r *rules) plan(p sim.Pass) {
 	s, ok := r.resolve(p.Observed.Rollout, p.Observed.Workload)
 	r.allow(resolved{s, ok})
 	unseen := p.Unseen
-	if at := p.Observed.Rollout.Spec.RestartAt; at.Equal(after(p).RestartedAt) { // or it looks at the pods themselves
+	if at := p.Observed.Rollout.Spec.RestartAt; at != nil && p.Observed.Now.Before(at.Time) { // or it has looked at the pods themselves
 		unseen += p.UnseenEvictions
 	}
 	r.served[p.Observed.Rollout.Status.StableRS] = true // if anything did
