@@ -13,7 +13,19 @@ var regressions = []struct {
 	{Trial{Seed: 854}, "an abort leaves a promotion standing"},
 	{Trial{Seed: 218, Shell: true}, "a version got pods that no status knew of, and went round its gates when it came back"},
 	{Trial{Seed: 878, Shell: true}, "the delay behind an abort began before the switch was seen"},
+	{Trial{Seed: 54, Routed: true, Shell: true, Moves: []int{0}}, "the pods of a first version that no status told of left the second no room"},
+	{Trial{Seed: 3125, Routed: true, Moves: []int{6, 10, 14}, Without: quiet}, "an overtaken version kept its room while the canary Service selected none"},
+	{Trial{Seed: 3937, Routed: true, Moves: []int{0, 2, 4, 6}, Without: quiet}, "the same, behind a Service made anew"},
+	{Trial{Seed: 4373, Routed: true, Moves: []int{10, 11}, Without: quiet}, "a weight that was to fall had no room on the stable side"},
+	{Trial{Seed: 3272, Routed: true, Moves: []int{14, 15}, Without: quiet}, "pingPong took turns before the route named both Services"},
+	{Trial{Seed: 3524, Routed: true, Moves: []int{5, 6}, Without: quiet}, "the same, by another way"},
+	{Trial{Seed: 20779, Routed: true, Moves: []int{3, 4, 5}, Without: []Disorder{Staleness}}, "a router took traffic back after a crash"},
+	{Trial{Seed: 22335, Moves: []int{0, 1, 2, 3, 4}, Without: []Disorder{Crashes}}, "a preview that came back lost pods within its delay"},
+	{Trial{Seed: 23667, Moves: []int{0, 3, 4, 5}, Without: []Disorder{Staleness, Crashes}}, "the same, before it had a deadline"},
+	{Trial{Seed: 2999, Moves: []int{5, 6, 7}, Without: quiet}, "the restart of a preview brought up a pod in each pass"},
 }
+
+var quiet = []Disorder{Staleness, Crashes, Delays}
 
 func TestRegressions(t *testing.T) {
 	for _, r := range regressions {
