@@ -76,6 +76,11 @@ fuzz: ## Run every fuzz target for FUZZTIME=30s
 vulncheck: ## Look for known vulnerabilities in what is called; needs network, or GOVULNDB=file:///FOLDER
 	go tool -modfile=go.tools.mod govulncheck $(if $(GOVULNDB),-db $(GOVULNDB)) ./... || { echo "make vulncheck: it found something, or could not look: the database is https://vuln.go.dev, or a copy at GOVULNDB=file:///FOLDER" >&2; exit 1; }
 
+.PHONY: explore-playground
+explore-playground: export SLUICE_BIN = $(CURDIR)/bin
+explore-playground: build ## Run SEEDS=n seeded histories on a real API server, with kill -9 (SEEDS=10 takes minutes)
+	go test ./internal/controller -run TestExplorePlayground -v -playground-seeds $(SEEDS) -parallel 2 -timeout 0
+
 .PHONY: generate
 generate: generate-api generate-docs ## Regenerate everything that is generated
 

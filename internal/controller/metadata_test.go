@@ -3,7 +3,6 @@ package controller_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -178,8 +177,7 @@ func TestMetadataKilledAtAnyMoment(t *testing.T) {
 		ns.WaitForPods(fmt.Sprintf("of which %d have followed", some), func(pods []corev1.Pod) bool {
 			return roles(pods)[fmt.Sprintf("nginx:1 r%d", i+1)] >= some
 		})
-		ns.StopController(syscall.SIGKILL)
-		ns.StartController()
+		ns.KillController()
 	}
 	ns.Patch("web", `{"spec":{"strategy":{"canary":{"stableMetadata":{"labels":{"role":"last","r6":null}}}}}}`)
 	after := waitForRoles(ns, map[string]int{"nginx:1 last": 8})

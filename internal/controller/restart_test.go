@@ -1,8 +1,8 @@
 package controller_test
 
 import (
+	"math/rand/v2"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -29,11 +29,7 @@ func TestC29RestartKeepsTheMinimumAndKillsDoNotMatter(t *testing.T) {
 
 	history := ns.Record()
 	restart(ns)
-	for range 3 {
-		history.WaitForEvents(3)
-		ns.StopController(syscall.SIGKILL)
-		ns.StartController()
-	}
+	history.KillWhileMoving(rand.New(rand.NewPCG(29, 29)), 3, 5)
 	ns.WaitForRollout("web", "to have restarted", restarted)
 	for _, p := range history.Stop() {
 		if p.Available() < 4-1 || p.Desired() != 4 {

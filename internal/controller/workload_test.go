@@ -2,9 +2,9 @@ package controller_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -38,11 +38,7 @@ func TestC34MigratingADeploymentKeepsItsCapacity(t *testing.T) {
 			history := ns.Record()
 			scaleDown, _, _ := strings.Cut(mode, ",")
 			ns.CreateRollout(referring("Deployment", scaleDown, replicas, strategy))
-			for range 3 {
-				history.WaitForEvents(2)
-				ns.StopController(syscall.SIGKILL)
-				ns.StartController()
-			}
+			history.KillWhileMoving(rand.New(rand.NewPCG(43, 43)), 3, 3)
 			ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
 			ns.WaitForDeployment("web", "to have no pods any more", func(d *appsv1.Deployment) bool {
 				return *d.Spec.Replicas == 0 && d.Status.Replicas == 0

@@ -97,9 +97,15 @@ func (h *History) KillWhileMoving(random *rand.Rand, times, most int) {
 		if !h.WaitForEvents(1 + random.IntN(most)) {
 			return
 		}
-		h.ns.StopController(syscall.SIGKILL)
-		h.ns.StartController()
+		h.ns.KillController()
 	}
+}
+
+// KillController kills the controller with kill -9, and starts another.
+func (ns *Namespace) KillController() {
+	ns.t.Helper()
+	ns.StopController(syscall.SIGKILL)
+	ns.StartController()
 }
 
 // Marker creates a Rollout without pods and waits until the controller has dealt with it, and so, if it works on one at a
