@@ -16,6 +16,7 @@
 //	               each version has meanwhile, routing.go what the routers are to carry out
 //	bluegreen.go   the same for the other strategy: two stacks, and a Service that switches between them
 //	services.go    which Services are whose, and what they select
+//	giveback.go    what the spec names no more: routes first, then Services
 //	retire.go      how long a version that lost its part keeps its pods
 //	restart.go     pods that are replaced without a new version
 //	workload.go    a template, and pods, that another object has
