@@ -147,6 +147,11 @@ func (w *World) DeleteRuns(kind string) {
 	}))
 }
 
+// DeleteRun deletes an AnalysisRun by hand.
+func (w *World) DeleteRun(name string) {
+	w.putRuns(slices.DeleteFunc(slices.Clone(w.analyses.runs), func(run *v1alpha1.AnalysisRun) bool { return run.Name == name }))
+}
+
 func (w *World) findRun(name string) *v1alpha1.AnalysisRun {
 	return runNamed(w.analyses.runs, name)
 }

@@ -10,6 +10,9 @@
 //	pod.go         pods that start, never start, turn unready, die
 //	apply.go       carries out a plan, up to a crash between any two writes
 //	controller.go  the loop around the engine: on events, and at Plan.Wake, never by polling
+//	experiment.go  Experiments, and the loop around the engine that decides about them
+//	measure.go     AnalysisRuns, measured by their engine with outcomes that one is asked for
+//	past.go        what watches have shown
 //	user.go        what people do: a new image, promote, abort, scale
 //	script.go      the language of transcripts, in which a test is a story
 //

@@ -93,6 +93,7 @@ func (c *ExperimentController) pass() bool {
 	}
 	observed, ok := c.world.observeExperiment(name, view)
 	if !ok {
+		c.agenda.look(name, c.world.now.Add(c.world.Lag())) // the watch will show it yet
 		return true
 	}
 	pass := ExperimentPass{Observed: observed}
@@ -370,3 +371,6 @@ func (a *application) deleteService(s *corev1.Service) {
 	a.DeleteService(s.Name)
 	a.own(&a.past.services.unseen)
 }
+
+// Experiments are all of them as they are now, in the order of their creation, not to be modified.
+func (w *World) Experiments() []*v1alpha1.Experiment { return w.experiments.all }

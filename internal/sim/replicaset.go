@@ -47,7 +47,7 @@ func (w *World) sync(s *set) {
 		s.pods = slices.Clone(s.pods[-missing:])
 	}
 	status.Conditions = w.failure(s, missing)
-	if missing != 0 && w.allowed(1) > 0 {
+	if missing < 0 || missing > 0 && w.allowed(1) > 0 { // what it has just done is news
 		w.wakeSet(s)
 	}
 	for _, p := range s.pods { // a ready pod becomes available without anything happening to it

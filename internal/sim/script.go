@@ -3,7 +3,6 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -324,7 +323,7 @@ func (s *Script) remove(args []string) (string, error) {
 	case "experiment":
 		s.World.DeleteExperiment(s.named(last(args)))
 	case "run":
-		s.World.putRuns(slices.DeleteFunc(slices.Clone(s.World.analyses.runs), func(run *v1alpha1.AnalysisRun) bool { return run.Name == last(args) }))
+		s.World.DeleteRun(last(args))
 	case "route":
 		s.World.DeleteRoute(last(args), "web")
 	case "analysis":

@@ -6,6 +6,9 @@
 //	shell.go     tier two: what goes wrong around the controller's own shell
 //	rules.go     what must hold at every instant
 //
+// and beside these experiment_history.go, experiment_disorder.go and experiment_rules.go for worlds with Experiments, alone and as steps, and
+// AnalysisRuns that are measured.
+//
 // [Play] returns what is wrong with a seed's history, or nil. Equal seeds give equal histories, so a seed is a bug report.
 //
 // The capacity rule, precisely. Only the ReplicaSet controller takes away available pods on the engine's account. When it does,

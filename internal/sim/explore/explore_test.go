@@ -63,7 +63,7 @@ func explore(t *testing.T, kind Trial, count uint64) {
 				if n >= *first+count {
 					return
 				}
-				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && *standby}, Real, nil); fault != nil {
+				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && *standby, Experiments: kind.Experiments}, Real, nil); fault != nil {
 					failed.Add(1)
 					t.Error(Shrink(fault, Real))
 				}
@@ -105,7 +105,7 @@ func TestReplay(t *testing.T) {
 
 // replayed is the trial that the flags tell of.
 func replayed(t *testing.T) Trial {
-	trial := Trial{Seed: *seed, Routed: *routed, Shell: *shelled, Standby: *standby}
+	trial := Trial{Seed: *seed, Routed: *routed, Shell: *shelled, Standby: *standby, Experiments: *experiments}
 	if *moves != "all" {
 		trial.Moves = []int{}
 		for text := range strings.FieldsFuncSeq(*moves, func(r rune) bool { return r == ',' }) {

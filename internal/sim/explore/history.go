@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis/measure"
+	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/sim/shell"
@@ -21,6 +23,9 @@ type Subject struct {
 	// Shell are the flaws of tier one's loop, Break is what breaks the shell of tier two.
 	Shell sim.Flaws
 	Break func(*shell.Parts)
+	// Experiment and Measure decide about Experiments and AnalysisRuns; nil for the engines as they are.
+	Experiment func(experiment.Observed) experiment.Plan
+	Measure    func(measure.Observed) measure.Plan
 }
 
 // Real is the engine as it is, in a loop without flaws.
@@ -64,6 +69,9 @@ func Play(t Trial, s Subject, log func(format string, args ...any)) *Fault {
 	if log == nil {
 		h.log = func(string, ...any) {}
 	}
+	if t.Experiments {
+		return newLaboratory(h, s).play()
+	}
 	h.build(s)
 	h.play()
 	if h.fault == nil {
@@ -87,8 +95,8 @@ func scatter(n uint64) uint64 {
 	return n ^ n>>31
 }
 
-func (h *history) build(s Subject) {
-	h.sow(0)
+// stir decides how much disorder there is.
+func (h *history) stir() {
 	h.slowest = []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond, 3 * time.Second}[h.IntN(4)]
 	h.stale, h.crash = []int{0, 300, 700}[h.IntN(3)], []int{0, 50, 300}[h.IntN(3)]
 	h.deaf = []int{0, 0, 0, 50}[h.IntN(4)]
@@ -103,6 +111,11 @@ func (h *history) build(s Subject) {
 		case Timeouts: // the loop of tier one has none
 		}
 	}
+}
+
+func (h *history) build(s Subject) {
+	h.sow(0)
+	h.stir()
 	h.world = sim.New(sim.Options{
 		PodStart: time.Duration(1+h.IntN(15)) * time.Second, Rand: h.chaos, RoundTrip: h.Seed%16 == 0, Lag: h.lag, Verdict: h.verdict,
 	})

@@ -317,17 +317,21 @@ func withoutAnalysisSteps(ro *v1alpha1.Rollout) {
 }
 
 func withGoodRuns(o plan.Observed) plan.Observed {
-	runs := make([]*v1alpha1.AnalysisRun, len(o.AnalysisRuns))
-	for i, run := range o.AnalysisRuns {
-		runs[i] = run
+	o.AnalysisRuns = passing(o.AnalysisRuns)
+	return o
+}
+
+// passing takes runs that failed for runs that passed.
+func passing(runs []*v1alpha1.AnalysisRun) []*v1alpha1.AnalysisRun {
+	runs = slices.Clone(runs)
+	for i, run := range runs {
 		if run.Status.Phase == v1alpha1.AnalysisPhaseFailed || run.Status.Phase == v1alpha1.AnalysisPhaseError {
 			good := *run
 			good.Status.Phase = v1alpha1.AnalysisPhaseSuccessful
 			runs[i] = &good
 		}
 	}
-	o.AnalysisRuns = runs
-	return o
+	return runs
 }
 
 func isTermination(c plan.Change) bool {

@@ -17,6 +17,8 @@ type Trial struct {
 	Shell bool
 	// Standby: processes that take over may be behind; a known weakness (docs/reliability.md).
 	Standby bool
+	// Experiments: the world has Experiments, alone and as steps of canaries, and AnalysisRuns that are measured.
+	Experiments bool
 	// Moves are the disturbances that happen, by their place in the seed's history; nil for all of them.
 	Moves []int
 	// Without are kinds of disorder that are left out.
@@ -57,6 +59,9 @@ func (t Trial) flags() string {
 	}
 	if t.Standby {
 		text += " -standby"
+	}
+	if t.Experiments {
+		text += " -experiments"
 	}
 	if t.Moves != nil {
 		var moves []string

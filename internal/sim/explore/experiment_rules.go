@@ -1,0 +1,397 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// experimentRules check a history of Experiments while it goes on.
+type experimentRules struct {
+	lab    *laboratory
+	passes int
+	// over is when each Experiment was first seen to have ended, and began how often each analysis was begun in its present attempt.
+	over  map[types.UID]time.Time
+	began map[string]int
+	// again are those that somebody tried again when they were over.
+	again map[types.UID]bool
+	// bent: something was deleted by hand, and nothing has been at rest since.
+	bent bool
+}
+
+func newExperimentRules(l *laboratory) experimentRules {
+	return experimentRules{lab: l, over: map[types.UID]time.Time{}, began: map[string]int{}, again: map[types.UID]bool{}}
+}
+
+func (r *experimentRules) fail(rule, format string, args ...any) { r.lab.fail(rule, format, args...) }
+
+// outside allows for what happened from outside: where something was deleted by hand, traffic may go nowhere for a while.
+func (r *experimentRules) outside(deleted bool) {
+	r.bent = r.bent || deleted
+	r.see()
+}
+
+// see notes which Experiments are over, and forgets those that begin again.
+func (r *experimentRules) see() {
+	w := r.lab.world
+	for _, ex := range w.Experiments() {
+		_, known := r.over[ex.UID]
+		if known && ex.Status.Phase == "" {
+			r.again[ex.UID] = true
+		}
+		switch ended := analysis.Ended(ex.Status.Phase); {
+		case ended && !known:
+			r.over[ex.UID] = w.Now()
+		case !ended && known && ex.Status.Phase != "": // somebody tries it again, and it has begun to
+			delete(r.over, ex.UID)
+			for _, a := range ex.Spec.Analyses {
+				delete(r.began, string(ex.UID)+a.Name)
+			}
+		}
+	}
+}
+
+// watch is called after everything that happens, wrote after each write of a controller.
+func (r *experimentRules) watch() { r.see() }
+func (r *experimentRules) wrote() { r.see(); r.routed() }
+
+// routed checks that no traffic goes to a version of an Experiment that is to have no pods.
+func (r *experimentRules) routed() {
+	w := r.lab.world
+	if r.bent || w.Rollout() == nil {
+		return
+	}
+	for service, weight := range r.shares() {
+		if weight == 0 || !strings.HasPrefix(service, "web-") || service == canaryService || service == stableService {
+			continue
+		}
+		hash := w.Selects(service)
+		i := slices.IndexFunc(w.Versions(), func(v sim.Version) bool { return v.Hash == hash && v.Experiment != "" })
+		if hash == "" || i < 0 || w.Versions()[i].Wanted == 0 {
+			r.fail("weight", "%d %% of the traffic go to %s, which is to have no pods", weight, service)
+		}
+	}
+}
+
+// shares are the weights in the route.
+func (r *experimentRules) shares() map[string]int64 {
+	if route := r.lab.route("HTTPRoute"); route != nil {
+		return sharesOf(route).by
+	}
+	return nil
+}
+
+// pass is told of each pass over the Rollout.
+func (r *experimentRules) pass(p sim.Pass) {
+	r.count("rollout", p.Outcome, p.Plan.Notes)
+	begun := slices.ContainsFunc(p.Plan.Judge, func(c plan.Change) bool { _, ok := c.(plan.CreateExperiment); return ok })
+	if !begun || !p.Whole() || r.bent {
+		return
+	}
+	var live []string
+	for _, ex := range r.lab.world.Experiments() {
+		if !analysis.Ended(ex.Status.Phase) && !ex.Spec.Terminate && !r.again[ex.UID] {
+			live = append(live, ex.Name)
+		}
+	}
+	if len(live) > 1 {
+		r.fail("twice", "%s go on at the same time", strings.Join(live, " and "))
+	}
+}
+
+// planned checks what was decided about an Experiment, before it is done.
+func (r *experimentRules) planned(p sim.ExperimentPass) {
+	ex, now := p.Observed.Experiment, r.lab.world.Now()
+	resolved, problems := spec.ResolveExperiment(ex)
+	if len(problems) > 0 {
+		return
+	}
+	for _, c := range slices.Concat(p.Plan.Grow, p.Plan.Shrink) {
+		u, ok := c.(plan.UpdateReplicaSet)
+		if !ok {
+			continue
+		}
+		r.size(ex, u.To)
+		if over, ended := r.over[ex.UID]; replicas(u.From) > 0 && replicas(u.To) == 0 && ended && now.Before(over.Add(resolved.ScaleDownDelay)) {
+			r.fail("delay", "%s loses its pods %s after the end, not %s", u.To.Name, now.Sub(over), resolved.ScaleDownDelay)
+		}
+	}
+	for _, c := range p.Plan.Grow {
+		if create, ok := c.(plan.CreateReplicaSet); ok {
+			r.size(ex, create.ReplicaSet)
+		}
+	}
+	if record := p.Plan.Record; record != nil && !analysis.Ended(ex.Status.Phase) && record.To.Status.Phase == v1alpha1.AnalysisPhaseSuccessful {
+		r.success(record.To, resolved)
+	}
+}
+
+// size checks that no version gets more pods than it is to have.
+func (r *experimentRules) size(ex *v1alpha1.Experiment, set *appsv1.ReplicaSet) {
+	for _, t := range ex.Spec.Templates {
+		if t.Name == set.Annotations[v1alpha1.ExperimentTemplateNameAnnotation] && replicas(set) > int(*t.Replicas) {
+			r.fail("size", "%s gets %d pods, not %d", set.Name, replicas(set), *t.Replicas)
+		}
+	}
+}
+
+// success checks that an Experiment ends well only if nothing speaks against it, and not before its time.
+func (r *experimentRules) success(ex *v1alpha1.Experiment, s spec.Experiment) {
+	for _, v := range ex.Status.AnalysisRuns {
+		run := r.run(v.AnalysisRun)
+		if bad(v.Phase) || run != nil && bad(run.Status.Phase) && r.lab.stale == 0 {
+			r.fail("verdict", "%s is Successful although %s is %s", ex.Name, v.AnalysisRun, v.Phase)
+		}
+	}
+	if s.Terminate {
+		return
+	}
+	required, passed := 0, 0
+	for _, a := range s.Analyses {
+		if !a.Required {
+			continue
+		}
+		required++
+		for _, v := range ex.Status.AnalysisRuns {
+			if v.Name == a.Name && v.Phase == v1alpha1.AnalysisPhaseSuccessful {
+				passed++
+			}
+		}
+	}
+	at, now := ex.Status.AvailableAt, r.lab.world.Now()
+	switch {
+	case passed < required:
+		r.fail("verdict", "%s is Successful before its required analyses are", ex.Name)
+	case required == 0 && (!s.Timed || at == nil || now.Before(at.Add(s.Duration))):
+		r.fail("duration", "%s ends before its time", ex.Name)
+	}
+}
+
+func (r *experimentRules) run(name string) *v1alpha1.AnalysisRun {
+	for _, run := range r.lab.world.Runs() {
+		if run.Name == name {
+			return run
+		}
+	}
+	return nil
+}
+
+func bad(phase v1alpha1.AnalysisPhase) bool {
+	return analysis.Ended(phase) && phase != v1alpha1.AnalysisPhaseSuccessful
+}
+
+// experimentPass is told of each pass over an Experiment.
+func (r *experimentRules) experimentPass(p sim.ExperimentPass) {
+	ex := p.Observed.Experiment
+	r.count(ex.Name, p.Outcome, p.Plan.Notes)
+	live := map[string]int{}
+	for _, run := range r.lab.world.Runs() {
+		for _, a := range ex.Spec.Analyses {
+			name := spec.ExperimentChildName(ex.Name, a.Name)
+			if (run.Name == name || strings.HasPrefix(run.Name, name+".")) && !analysis.Ended(run.Status.Phase) && !run.Spec.Terminate {
+				live[a.Name]++
+			}
+		}
+	}
+	for name, n := range live {
+		if n > 1 {
+			r.fail("twice", "%d runs of analysis %s of %s go on", n, name, ex.Name)
+		}
+	}
+	for _, c := range p.Plan.Judge {
+		create, ok := c.(plan.CreateAnalysisRun)
+		if !ok || r.run(create.Run.Name) == nil || p.Writes == 0 {
+			continue
+		}
+		key := string(ex.UID) + create.Run.Name
+		if r.began[key]++; r.began[key] > 1 && !r.bent {
+			r.fail("twice", "%s is begun again", create.Run.Name)
+		}
+	}
+}
+
+// analysisPass is told of each pass over an AnalysisRun.
+func (r *experimentRules) analysisPass(p sim.AnalysisPass) {
+	run := p.Observed.Run
+	var notes []plan.Note
+	for _, n := range p.Plan.Notes {
+		notes = append(notes, plan.Note{Topic: plan.TopicJudge, Text: n.Text, Reason: n.Reason})
+	}
+	r.count(run.Name, p.Outcome, notes)
+	for _, task := range p.Plan.Measure {
+		if slices.Contains(p.Observed.Busy, task.Metric.Name) {
+			r.fail("measure", "%s is measured while it is being measured", task.Metric.Name)
+		}
+	}
+	if p.Plan.Record == nil || !p.Whole() {
+		return
+	}
+	to := p.Plan.Record.To
+	for i := range to.Spec.Metrics {
+		r.metric(run, to, &to.Spec.Metrics[i])
+	}
+}
+
+// metric checks that a metric is measured as often as it is to be, and judged by its limits.
+func (r *experimentRules) metric(from, to *v1alpha1.AnalysisRun, m *v1alpha1.Metric) {
+	limit := func(v *intstr.IntOrString) int {
+		if v == nil {
+			return 0
+		}
+		return v.IntValue()
+	}
+	was, is := resultOf(from, m.Name), resultOf(to, m.Name)
+	if is == nil {
+		return
+	}
+	count, failures := limit(m.Count), limit(m.FailureLimit)
+	if count == 0 && m.Interval == "" {
+		count = 1
+	}
+	if count > 0 && int(is.Count) > count {
+		r.fail("measure", "%s of %s is measured %d times, not %d", m.Name, to.Name, is.Count, count)
+	}
+	if int(is.Failed) > failures && is.Phase == v1alpha1.AnalysisPhaseSuccessful {
+		r.fail("verdict", "%s of %s is Successful with %d failures", m.Name, to.Name, is.Failed)
+	}
+	if is.Phase == v1alpha1.AnalysisPhaseSuccessful && !to.Spec.Terminate && !bad(to.Status.Phase) && count > 0 && int(is.Count) < count && m.ConsecutiveSuccessLimit == nil {
+		r.fail("verdict", "%s of %s is Successful after %d of %d measurements", m.Name, to.Name, is.Count, count)
+	}
+	if was == nil || len(was.Measurements) == 0 || is.Count+is.Error == was.Count+was.Error || m.Interval == "" || was.ConsecutiveError > 0 {
+		return
+	}
+	interval, err := time.ParseDuration(string(m.Interval))
+	last, next := was.Measurements[len(was.Measurements)-1], is.Measurements[len(is.Measurements)-1]
+	if err == nil && last.FinishedAt != nil && next.StartedAt != nil && next.StartedAt.Sub(last.FinishedAt.Time) < interval {
+		r.fail("measure", "%s of %s is measured %s after the last time, not %s", m.Name, to.Name, next.StartedAt.Sub(last.FinishedAt.Time), interval)
+	}
+}
+
+func resultOf(run *v1alpha1.AnalysisRun, metric string) *v1alpha1.MetricResult {
+	for i := range run.Status.MetricResults {
+		if run.Status.MetricResults[i].Name == metric {
+			return &run.Status.MetricResults[i]
+		}
+	}
+	return nil
+}
+
+// count counts a pass, and tells of it.
+func (r *experimentRules) count(about string, o sim.Outcome, notes []plan.Note) {
+	r.passes++
+	if o.Idle != "" {
+		r.fail("fixpoint", "%s", o.Idle)
+	}
+	if r.lab.telling {
+		text := fmt.Sprintf("%s pass over %s: writes=%d conflict=%t crashed=%t; %s", r.lab.world.Elapsed(), about, o.Writes, o.Conflict, o.Crashed, r.lab.world.Pods())
+		for _, n := range notes {
+			text += fmt.Sprintf("\n        %-7s %s (%s)", n.Topic, n.Text, n.Reason)
+		}
+		r.lab.log("%s", text)
+	}
+}
+
+// rest checks what must be so when nothing happens by itself any more, but for measurements.
+func (r *experimentRules) rest() {
+	w := r.lab.world
+	if r.lab.fault != nil || !w.DueBesidesMeasuring().IsZero() {
+		return
+	}
+	r.bent = false
+	r.began = map[string]int{}
+	for _, ex := range w.Experiments() {
+		r.atRest(ex)
+	}
+	if ro := w.Rollout(); ro != nil && ro.Status.Phase == v1alpha1.RolloutPhaseProgressing && !r.waits() {
+		r.fail("wake", "the rollout waits for nobody: %s", r.lab.summary())
+	}
+	for service, weight := range r.shares() {
+		if weight > 0 && service != canaryService && service != stableService && !r.runs(service) {
+			r.fail("weight", "%d %% of the traffic still go to %s: %s", weight, service, r.lab.summary())
+		}
+	}
+}
+
+// atRest checks an Experiment.
+func (r *experimentRules) atRest(ex *v1alpha1.Experiment) {
+	w := r.lab.world
+	if !analysis.Ended(ex.Status.Phase) {
+		if !r.awaits(ex) {
+			r.fail("wake", "%s waits for nobody: %s", ex.Name, r.lab.summary())
+		}
+		return
+	}
+	for _, v := range w.Versions() {
+		if v.Experiment == ex.Name && (v.Wanted > 0 || v.Pods > 0) {
+			r.fail("end", "%s has ended and %s still has %d pods", ex.Name, v.Template, v.Pods)
+		}
+	}
+	for _, t := range ex.Status.TemplateStatuses {
+		if s := w.Service(t.ServiceName); t.ServiceName != "" && s != nil && s.Annotations[v1alpha1.ExperimentNameAnnotation] == ex.Name {
+			r.fail("end", "%s has ended and service %s is still there", ex.Name, s.Name)
+		}
+	}
+}
+
+// awaits reports whether an Experiment waits for a person, or for measurements.
+func (r *experimentRules) awaits(ex *v1alpha1.Experiment) bool {
+	s, problems := spec.ResolveExperiment(ex)
+	if len(problems) > 0 || ex.Spec.Terminate {
+		return false
+	}
+	if !s.Timed || strings.HasPrefix(ex.Status.Message, v1alpha1.ReasonInvalidSpec) {
+		return true
+	}
+	return slices.ContainsFunc(r.lab.world.Runs(), func(run *v1alpha1.AnalysisRun) bool {
+		return strings.HasPrefix(run.Name, ex.Name+"-") && !analysis.Ended(run.Status.Phase)
+	})
+}
+
+// waits reports whether the rollout waits for an Experiment or an analysis that goes on.
+func (r *experimentRules) waits() bool {
+	w := r.lab.world
+	name := w.Rollout().Status.Canary.CurrentExperiment
+	if ex := w.Experiment(name); ex != nil && !analysis.Ended(ex.Status.Phase) {
+		return true
+	}
+	return slices.ContainsFunc(w.Runs(), func(run *v1alpha1.AnalysisRun) bool { return !analysis.Ended(run.Status.Phase) })
+}
+
+// runs reports whether an Experiment goes on that a Service is of.
+func (r *experimentRules) runs(service string) bool {
+	return slices.ContainsFunc(r.lab.world.Experiments(), func(ex *v1alpha1.Experiment) bool {
+		return !analysis.Ended(ex.Status.Phase) && strings.HasPrefix(service, ex.Name+"-")
+	})
+}
+
+// end checks how everything ends.
+func (r *experimentRules) end() {
+	for _, run := range r.lab.world.Runs() {
+		if !analysis.Ended(run.Status.Phase) {
+			r.fail("end", "%s still runs: %s", run.Name, r.lab.summary())
+		}
+	}
+	ro := r.lab.world.Rollout()
+	if ro == nil {
+		return
+	}
+	if ro.Status.StableRS != ro.Status.CurrentPodHash {
+		r.fail("end", "%s", r.lab.summary())
+	}
+	for service, weight := range r.shares() {
+		if service != canaryService && service != stableService {
+			r.fail("weight", "the route still names %s with %d %%", service, weight)
+		}
+	}
+}
