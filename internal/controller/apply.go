@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -79,7 +80,8 @@ func (r *Rollouts) record(ctx context.Context, rec plan.Record) error {
 	if equality.Semantic.DeepEqual(own.Status, rec.To.Status) {
 		return nil
 	}
-	from, to := onlyStatus(own, own.Status), onlyStatus(own, rec.To.Status)
+	was, is := differing(own.Status, rec.To.Status)
+	from, to := onlyStatus(own, was), onlyStatus(own, is)
 	if err := r.client.Status().Patch(ctx, to, guarded(from)); err != nil {
 		return fmt.Errorf("patch the status of rollout %s: %w", key, err)
 	}
@@ -95,6 +97,18 @@ func onlyStatus(ro *v1alpha1.Rollout, status v1alpha1.RolloutStatus) *v1alpha1.R
 		ObjectMeta: metav1.ObjectMeta{Namespace: ro.Namespace, Name: ro.Name, ResourceVersion: ro.ResourceVersion},
 		Status:     status,
 	}
+}
+
+// differing are two statuses without what is the same in both: to make a patch is to write both as JSON, and to read and compare that.
+func differing(was, is v1alpha1.RolloutStatus) (before, after v1alpha1.RolloutStatus) {
+	a, b := reflect.ValueOf(&was).Elem(), reflect.ValueOf(&is).Elem()
+	for i := range a.NumField() {
+		if equality.Semantic.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+			a.Field(i).SetZero()
+			b.Field(i).SetZero()
+		}
+	}
+	return was, is
 }
 
 // withoutPods is a ReplicaSet for a patch, without what its pods run. Of that nothing but the affinity ever changes.
