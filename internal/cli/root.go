@@ -55,6 +55,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	for _, line := range inWords(err) {
 		a.tell("error: %s\n", line)
 	}
+	if unmet := (*unmetError)(nil); errors.As(err, &unmet) {
+		return expectationUnmet
+	}
 	return 1
 }
 

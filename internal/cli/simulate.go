@@ -63,7 +63,7 @@ A scenario has lines such as these, with times since the update began:
   at 9m delete service web-canary          # until: restore service web-canary
 
 --expect fails the command where something is not so: promoted, aborted, healthy, degraded, paused, or a comparison of duration,
-max-pods or min-capacity, such as 'duration<20m'.`,
+max-pods or min-capacity, such as 'duration<20m'. The exit status is 2 then, and 1 where the update could not be played.`,
 		Example: a.examples(`
 			{} simulate -f web.yaml
 			# What if error-rate fails after five minutes
@@ -116,8 +116,21 @@ func (a *app) simulate(cmd *cobra.Command, args []string, s simulation) error {
 	for _, e := range expectations {
 		failed = append(failed, e.Check(played.Summary))
 	}
-	return errors.Join(failed...)
+	failed = slices.DeleteFunc(failed, func(err error) bool { return err == nil })
+	if len(failed) > 0 {
+		return &unmetError{failed}
+	}
+	return nil
 }
+
+// expectationUnmet is the exit status where the update was played, and something is not as --expect has it.
+const expectationUnmet = 2
+
+// unmetError is all that is not as expected.
+type unmetError struct{ all []error }
+
+func (e *unmetError) Error() string   { return errors.Join(e.all...).Error() }
+func (e *unmetError) Unwrap() []error { return e.all }
 
 func (a *app) tellSimulation(s view.Simulation, output string) error {
 	switch output {
