@@ -105,7 +105,7 @@ func (r *routing) weigh() (weight int32, why string) {
 		gradual: r.gradual(),
 	}
 	next := m.next()
-	r.holds = want < r.now && r.stable.stale()
+	r.holds = want < r.now && r.stable.stale() || r.takesBack(next)
 	switch {
 	case next == want && want == r.now:
 		return next, fmt.Sprintf("%s as it should be", r.portionText(want))
@@ -118,6 +118,12 @@ func (r *routing) weigh() (weight int32, why string) {
 	r.note(TopicWait, fmt.Sprintf("%s to the canary", r.portionText(want)), fmt.Sprintf("%d of %d pods of the stable version available",
 		m.stable, share(r.canary.MaxWeight-want, r.replicas(), r.canary.MaxWeight)))
 	return next, "the stable version cannot carry more yet"
+}
+
+// takesBack reports whether a weight that is no rise would take traffic from the canary all the same, and send it to where nobody can
+// carry it. Routers that do not show what the status has may be further than that: a pass raised the weight and could not record it.
+func (r *routing) takesBack(weight int32) bool {
+	return weight <= r.now && !r.inForce && r.carrier().fleet().serving() > 0 && r.stable.certain() < r.room().enough(r.canary.MaxWeight-weight)
 }
 
 // settle is the weight once both Services send to one version: none for the canary, whatever was there before.

@@ -38,8 +38,8 @@ type routing struct {
 	additional []traffic.Destination
 	// inForce: before this pass every router was seen to carry out what the status has. Only then is it known who carries what.
 	inForce bool
-	// holds: traffic is to come back to the stable version, and how many pods that has is not known yet. Routers are left as they are: after
-	// a crash some may have given back more than the others, and none is to take it again.
+	// holds: traffic would come back to the stable version, and how many pods that has is not known yet, or too few. Routers are left as they
+	// are: after a crash some may have given back more than the others, or have been given more than the status tells.
 	holds bool
 	// next is the split to come to in this pass.
 	next traffic.Split
