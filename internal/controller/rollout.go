@@ -145,6 +145,8 @@ func (r *Rollouts) decide(ctx context.Context, seen plan.Observed) (plan.Plan, e
 
 func (r *Rollouts) look(ctx context.Context, seen *plan.Observed, need plan.Need) error {
 	switch n := need.(type) {
+	case plan.NeedLiveServices:
+		return r.lookAtServices(ctx, seen)
 	case plan.NeedLiveRouting:
 		return r.lookAtRouting(ctx, seen)
 	case plan.NeedLiveRollout:

@@ -188,7 +188,7 @@ func (r *Rollouts) lookAtRoutes(ctx context.Context, seen *plan.Observed) error 
 			live[ref.Key()] = object
 		}
 	}
-	seen.Routes = live
+	seen.Routes, seen.RoutesLive = live, true
 	return nil
 }
 

@@ -68,6 +68,16 @@ func (r *Rollouts) observeServices(ctx context.Context, seen *plan.Observed, ver
 
 // lookAtRouting reads from the API server what routes traffic.
 func (r *Rollouts) lookAtRouting(ctx context.Context, seen *plan.Observed) error {
+	if !seen.ServicesLive {
+		if err := r.lookAtServices(ctx, seen); err != nil {
+			return err
+		}
+	}
+	return r.lookAtRoutes(ctx, seen)
+}
+
+// lookAtServices reads the Services from the API server.
+func (r *Rollouts) lookAtServices(ctx context.Context, seen *plan.Observed) error {
 	names := servicesOf(seen.Rollout)
 	for _, s := range seen.Services {
 		if !slices.Contains(names, s.Name) {
@@ -80,8 +90,8 @@ func (r *Rollouts) lookAtRouting(ctx context.Context, seen *plan.Observed) error
 			return err
 		}
 	}
-	seen.RoutingLive = true
-	return r.lookAtRoutes(ctx, seen)
+	seen.ServicesLive = true
+	return nil
 }
 
 // addService adds a Service to what is seen. One that is missing is the engine's business.

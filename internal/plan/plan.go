@@ -29,8 +29,8 @@ type Observed struct {
 	// Routes are the objects that the spec's traffic routers read and write, as far as they exist, and those that still carry what a
 	// router put there for this Rollout.
 	Routes traffic.Objects
-	// RoutingLive: Services and Routes were read from the API server in this very pass, not from a cache.
-	RoutingLive bool
+	// ServicesLive and RoutesLive: those were read from the API server in this very pass, not from a cache.
+	ServicesLive, RoutesLive bool
 	// Pods of versions, by the version's hash, read from the API server in this very pass. Only those that were asked for by
 	// [NeedPods] are there.
 	Pods map[string][]*corev1.Pod
@@ -152,11 +152,15 @@ func (UpdateService) isChange()    {}
 func (UpdateReplicaSet) isChange() {}
 func (DeleteReplicaSet) isChange() {}
 
-// Need is something that must be looked at: [NeedLiveRouting], [NeedLiveRollout] or [NeedPods].
+// Need is something that must be looked at: [NeedLiveServices], [NeedLiveRouting], [NeedLiveRollout] or [NeedPods].
 type Need interface{ isNeed() }
 
-// NeedLiveRouting asks for Observed.Services and Observed.Routes as the API server has them now: pods that have served are about
-// to go.
+// NeedLiveServices asks for Observed.Services as the API server has them now: a version that has served is about to lose all its pods, which
+// requests reach by Services alone.
+type NeedLiveServices struct{}
+
+// NeedLiveRouting asks for Observed.Routes as well: a version is about to lose pods, and by the weight of a Service that selects it others
+// carry what they carried.
 type NeedLiveRouting struct{}
 
 // NeedLiveRollout asks whether the Rollout is there and stays, by what the API server says now: it is about to own what would go with it.
@@ -166,9 +170,10 @@ type NeedLiveRollout struct{}
 // NeedPods asks for the pods of one version. They are not cached: few passes need them, and there are many.
 type NeedPods struct{ Hash string }
 
-func (NeedLiveRouting) isNeed() {}
-func (NeedLiveRollout) isNeed() {}
-func (NeedPods) isNeed()        {}
+func (NeedLiveServices) isNeed() {}
+func (NeedLiveRouting) isNeed()  {}
+func (NeedLiveRollout) isNeed()  {}
+func (NeedPods) isNeed()         {}
 
 // Record is what a plan writes into the Rollout: first, and seldom, Object's own fields; then the status.
 type Record struct {

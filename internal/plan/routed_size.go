@@ -179,7 +179,7 @@ func (r *routing) mayShrink(v *version, to int32) bool {
 	case !r.inForce:
 		r.note(TopicWait, v.Name+" keeps its pods", "the routers have not been seen to send as they should")
 		return false
-	case !r.RoutingLive:
+	case !r.ServicesLive || !r.RoutesLive:
 		r.need(NeedLiveRouting{})
 		return false
 	}

@@ -93,8 +93,8 @@ func (p *pass) unreferenced(hash string, services []string) bool {
 	if p.referenced(hash, services) {
 		return false
 	}
-	if !p.RoutingLive {
-		p.need(NeedLiveRouting{})
+	if !p.ServicesLive {
+		p.need(NeedLiveServices{})
 		return false
 	}
 	return true

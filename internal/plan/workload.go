@@ -60,8 +60,8 @@ func (p *pass) takeOver() {
 	if target >= have {
 		return
 	}
-	if p.isBlueGreen() && !p.RoutingLive { // the Deployment's pods serve until the active Service selects a version
-		p.need(NeedLiveRouting{})
+	if p.isBlueGreen() && !p.ServicesLive { // the Deployment's pods serve until the active Service selects a version
+		p.need(NeedLiveServices{})
 		return
 	}
 	to := *deployment

@@ -59,8 +59,11 @@ func (w *World) Look(o *plan.Observed, need plan.Need) {
 		}
 		o.Pods[n.Hash] = pods
 		w.Looks++
+	case plan.NeedLiveServices:
+		o.Services, o.ServicesLive = w.services, true
 	case plan.NeedLiveRouting:
-		o.Services, o.Routes, o.RoutingLive = w.services, w.routes.now, true
+		o.Services, o.ServicesLive = w.services, true
+		o.Routes, o.RoutesLive = w.routes.now, true
 	case plan.NeedLiveRollout:
 		o.RolloutLive = true // of one that is gone there are no views, see Delete
 	default:

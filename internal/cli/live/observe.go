@@ -34,7 +34,7 @@ func (c Client) Observe(ctx context.Context, name string, now time.Time) (plan.O
 	if err != nil {
 		return plan.Observed{}, err
 	}
-	o := plan.Observed{Now: now, Rollout: ro, RoutingLive: true, Templates: analysis.Templates{}}
+	o := plan.Observed{Now: now, Rollout: ro, ServicesLive: true, RoutesLive: true, Templates: analysis.Templates{}}
 	versioned := metav1.ListOptions{LabelSelector: v1alpha1.PodTemplateHashLabel}
 	if o.ReplicaSets, err = listed[appsv1.ReplicaSet](ctx, c, replicaSets, versioned); err != nil {
 		return plan.Observed{}, err
@@ -135,9 +135,8 @@ func setWorkload[T any, O interface {
 // Look adds to what was observed what the engine asks for.
 func (c Client) Look(ctx context.Context, o *plan.Observed, need plan.Need) error {
 	switch n := need.(type) {
-	case plan.NeedLiveRouting:
-		o.RoutingLive = true // it is, see Observe
-		return nil
+	case plan.NeedLiveServices, plan.NeedLiveRouting:
+		return nil // they are, see Observe
 	case plan.NeedPods:
 		return c.lookAtPods(ctx, o, n.Hash)
 	}

@@ -40,7 +40,8 @@ func shrinkAtOnce(o plan.Observed, p *plan.Plan) {
 			routes[traffic.KeyOf(w.To)] = w.To
 		}
 	}
-	o.Routes, o.Rollout, o.RoutingLive = routes, p.Record.To, true
+	o.Routes, o.Rollout, o.ServicesLive = routes, p.Record.To, true
+	o.RoutesLive = true
 	p.Shrink = append(p.Shrink, plan.Next(o).Shrink...)
 }
 
