@@ -63,8 +63,12 @@ func (p *pass) experiment(name string) *v1alpha1.Experiment {
 // startExperiment begins the Experiment of the current step under the first name that is free, and returns what is waited for then. One
 // that is there and the very same was begun by a pass that could not record it; any other of the name is of an earlier attempt.
 func (p *pass) startExperiment(s spec.RunExperiment) string {
-	if p.stable == nil {
+	switch {
+	case p.stable == nil: // what was resumed is not to pause it again
+		p.is.Canary.CurrentExperiment = ""
 		return "the stable version has no ReplicaSet to copy"
+	case p.new == nil: // somebody deleted it; this pass makes it anew
+		return "the new version has no ReplicaSet to copy yet"
 	}
 	ex, problems := p.newExperiment(s)
 	if len(problems) > 0 {

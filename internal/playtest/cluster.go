@@ -5,14 +5,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -76,17 +74,8 @@ func run(m *testing.M, parts []Part) int {
 		}
 	}
 	shared = c
-	waitTogether()
+	offerSeats()
 	return m.Run()
-}
-
-// waitTogether has more tests run at once than there are processors, unless -parallel says how many: they mostly wait for pods.
-func waitTogether() {
-	flag.Parse()
-	parallel := flag.Lookup("test.parallel")
-	if parallel.Value.String() == parallel.DefValue {
-		_ = parallel.Value.Set(strconv.Itoa(3 * runtime.GOMAXPROCS(0))) // a number is what it takes
-	}
 }
 
 // Start starts a playground, with these flags for `sluice-playground up`, and installs Sluice there. What it returns is to be

@@ -178,8 +178,12 @@ func (p *Point) see(e watch.Event) {
 // is moving, and waiting for it to move would take for ever. It reports whether they were seen.
 func (h *History) WaitForEvents(n int) bool { return h.waitForEvents(n, quiet) }
 
-// Quiet reports whether nothing changes for as long.
-func (h *History) Quiet(d time.Duration) bool { return !h.waitForEvents(1, d) }
+// Quiet reports whether nothing changes for as long. Others may be busy meanwhile.
+func (h *History) Quiet(d time.Duration) bool {
+	stand()
+	defer sit()
+	return !h.waitForEvents(1, d)
+}
 
 func (h *History) waitForEvents(n int, patience time.Duration) bool {
 	ctx, cancel := context.WithTimeout(h.ns.t.Context(), patience)

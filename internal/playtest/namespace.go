@@ -36,12 +36,15 @@ type Namespace struct {
 	markers     int
 }
 
-// New makes a namespace for the test, which is deleted when the test has ended.
+// New makes a namespace for the test, which is deleted when the test has ended. A test that has one must have no subtests that make
+// others: it would wait for them, and they for its seat.
 func New(t *testing.T) *Namespace {
 	t.Helper()
 	if shared == nil {
 		t.Fatal("playtest.Main must run the tests of this package: func TestMain(m *testing.M) { playtest.Main(m) }")
 	}
+	sit()
+	t.Cleanup(stand)
 	made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
 	if err := shared.client.Create(t.Context(), made); err != nil {
 		t.Fatal(err)

@@ -21,6 +21,8 @@ var regressions = []struct {
 	{Trial{Seed: 3524, Routed: true, Moves: []int{5, 6}, Without: quiet}, "the same, by another way"},
 	{Trial{Seed: 20779, Routed: true, Moves: []int{3, 4, 5}, Without: []Disorder{Staleness}}, "a router took traffic back after a crash"},
 	{Trial{Seed: 2484, Routed: true, Moves: []int{0, 2, 3, 4}, Without: []Disorder{Crashes}}, "the same, behind a rise that was not recorded"},
+	{Trial{Seed: 4575, Experiments: true}, "an experiment was begun of a version whose ReplicaSet somebody had deleted"},
+	{Trial{Seed: 4568, Experiments: true, Moves: []int{1, 2, 9}, Without: []Disorder{Staleness, Crashes}}, "an experiment that could not be begun anew paused for ever"},
 	{Trial{Seed: 22335, Moves: []int{0, 1, 2, 3, 4}, Without: []Disorder{Crashes}}, "a preview that came back lost pods within its delay"},
 	{Trial{Seed: 23667, Moves: []int{0, 3, 4, 5}, Without: []Disorder{Staleness, Crashes}}, "the same, before it had a deadline"},
 	{Trial{Seed: 2999, Moves: []int{5, 6, 7}, Without: quiet}, "the restart of a preview brought up a pod in each pass"},
