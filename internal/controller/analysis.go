@@ -66,19 +66,19 @@ func (r *Rollouts) observeAnalyses(ctx context.Context, seen *plan.Observed, ver
 		seen.AnalysisRuns = append(seen.AnalysisRuns, run)
 		versions[run.UID] = run.ResourceVersion
 	}
-	templates, err := r.readTemplates(ctx, seen.Rollout.Namespace, analysis.References(seen.Rollout))
+	templates, err := readTemplates(ctx, r.client, seen.Rollout.Namespace, analysis.References(seen.Rollout))
 	seen.Templates = templates
 	return err
 }
 
 // readTemplates reads the templates that are referred to, and those that they refer to in turn, as far as they exist.
-func (w *writer) readTemplates(ctx context.Context, namespace string, refs []v1alpha1.AnalysisTemplateRef) (analysis.Templates, error) {
+func readTemplates(ctx context.Context, from client.Reader, namespace string, refs []v1alpha1.AnalysisTemplateRef) (analysis.Templates, error) {
 	templates := analysis.Templates{}
 	for ; len(refs) > 0; refs = refs[1:] {
 		if _, known := templates[refs[0]]; known {
 			continue
 		}
-		template, err := w.template(ctx, namespace, refs[0])
+		template, err := readTemplate(ctx, from, namespace, refs[0])
 		switch {
 		case apierrors.IsNotFound(err): // which is the engine's business
 		case apierrors.IsForbidden(err): // likewise
@@ -93,14 +93,14 @@ func (w *writer) readTemplates(ctx context.Context, namespace string, refs []v1a
 	return templates, nil
 }
 
-func (w *writer) template(ctx context.Context, namespace string, ref v1alpha1.AnalysisTemplateRef) (*v1alpha1.AnalysisTemplateSpec, error) {
+func readTemplate(ctx context.Context, from client.Reader, namespace string, ref v1alpha1.AnalysisTemplateRef) (*v1alpha1.AnalysisTemplateSpec, error) {
 	if ref.ClusterScope {
 		var template v1alpha1.ClusterAnalysisTemplate
-		err := w.client.Get(ctx, client.ObjectKey{Name: ref.TemplateName}, &template)
+		err := from.Get(ctx, client.ObjectKey{Name: ref.TemplateName}, &template)
 		return &template.Spec, err
 	}
 	var template v1alpha1.AnalysisTemplate
-	err := w.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.TemplateName}, &template)
+	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.TemplateName}, &template)
 	return &template.Spec, err
 }
 

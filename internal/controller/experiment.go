@@ -73,6 +73,7 @@ func (e *Experiments) Reconcile(ctx context.Context, req reconcile.Request) (rec
 	switch {
 	case apierrors.IsNotFound(err):
 		e.sent.forget(req.NamespacedName)
+		e.firsthand.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	case errors.Is(err, errBehind):
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
@@ -127,7 +128,7 @@ func (e *Experiments) observe(ctx context.Context, key types.NamespacedName) (ex
 	for _, s := range seen.Services {
 		versions[s.UID] = s.ResourceVersion
 	}
-	templates, err := e.readTemplates(ctx, key.Namespace, templatesOf(&ex))
+	templates, err := readTemplates(ctx, e.client, key.Namespace, templatesOf(&ex))
 	if err != nil {
 		return seen, err
 	}
@@ -163,6 +164,11 @@ func (e *Experiments) carryOut(ctx context.Context, log *slog.Logger, seen exper
 				return next, err
 			}
 			continue
+		}
+		if next.Writes() {
+			if err := e.compare(ctx, seen); err != nil {
+				return next, err
+			}
 		}
 		level := slog.LevelDebug // a pass that changes nothing has been told of before
 		if next.Writes() {

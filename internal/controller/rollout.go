@@ -55,6 +55,7 @@ func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 	switch {
 	case apierrors.IsNotFound(err):
 		r.sent.forget(req.NamespacedName)
+		r.firsthand.forget(req.NamespacedName)
 		r.late.settle(req.NamespacedName)
 		r.meters.Forget(telemetry.Rollouts, req.NamespacedName)
 		r.traces.Forget(req.NamespacedName)
@@ -88,6 +89,11 @@ func (r *Rollouts) carryOut(ctx context.Context, log *slog.Logger, seen plan.Obs
 		return next, err
 	}
 	r.gather(seen, &next)
+	if next.Writes() {
+		if err := r.compare(ctx, seen); err != nil {
+			return next, err
+		}
+	}
 	level := slog.LevelDebug // a pass that changes nothing has been told of before
 	if next.Writes() {
 		level = slog.LevelInfo

@@ -23,8 +23,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// errBehind says that a cache does not show this controller's own last write yet.
-var errBehind = errors.New("the cache is behind this controller's own writes")
+// errBehind says that a cache does not show yet what is known to be there, mostly this controller's own last write.
+var errBehind = errors.New("a cache is behind")
 
 // missingFor is how long an object that was written may be absent from the cache before it is asked for by name: somebody may
 // have deleted it before the cache ever saw it.
@@ -39,10 +39,12 @@ type writer struct {
 	live   client.Reader
 	log    *slog.Logger
 	sent   *sent
+	// firsthand is about what was there before this process.
+	firsthand *firsthand
 }
 
 func newWriter(clk clock.PassiveClock, c client.Client, live client.Reader, log *slog.Logger) writer {
-	return writer{clock: clk, client: c, live: live, log: log, sent: newSent()}
+	return writer{clock: clk, client: c, live: live, log: log, sent: newSent(), firsthand: newFirsthand()}
 }
 
 // wrote remembers a write that the API server has answered with obj.

@@ -49,6 +49,14 @@ type rules struct {
 // before notes how things are just before something happens from outside.
 func (r *rules) before() { r.look() }
 
+// during allows for what happens from outside in the middle of a pass: pods that go before a switch that was decided on when they were
+// available, and that serve behind it.
+func (r *rules) during(move func()) {
+	available, serving := r.world.Available(), r.servingNow()
+	move()
+	r.missing += max(0, available-r.world.Available()-max(0, serving-r.servingNow()))
+}
+
 // after allows for what happened from outside.
 func (r *rules) after() {
 	r.lost()

@@ -47,7 +47,7 @@ func (h *history) meanwhile() {
 	i := slices.IndexFunc(disturbances, func(d disturbance) bool { return d.name == name })
 	choices := h.Rand
 	h.Rand = h.chaos // the choices of the moves stay as they are without this one
-	h.user(func() { disturbances[i].do(h) })
+	h.rules.during(func() { h.user(func() { disturbances[i].do(h) }) })
 	h.Rand = choices
 	h.describe("MEANWHILE " + name)
 }

@@ -15,7 +15,7 @@ type Trial struct {
 	Routed bool
 	// Shell: the controller's own shell is played, on an API server in memory, in the place of tier one's loop.
 	Shell bool
-	// Standby: processes that take over may be behind; a known weakness (docs/reliability.md).
+	// Standby: processes that take over have filled their caches before, and these may be behind; otherwise they list everything first.
 	Standby bool
 	// Experiments: the world has Experiments, alone and as steps of canaries, and AnalysisRuns that are measured.
 	Experiments bool

@@ -30,6 +30,10 @@ var _ client.Client = &apiClient{}
 
 // write does one write, unless the process crashes before it, or nobody hears of it, or nobody hears of the answer.
 func (p *process) write(k kind, verb string, do func() error) error {
+	if p.begins {
+		p.begins = false
+		p.shell.OnPlan(p.pass)
+	}
 	p.meanwhile()
 	if p.writes == 0 {
 		panic(crash{})

@@ -30,6 +30,8 @@ type process struct {
 	// working: a pass is under way; pass is what came of it so far, and decided whether anything did.
 	working, decided bool
 	pass             sim.Pass
+	// begins: the first write of what was decided is to come, unless the shell puts it off.
+	begins bool
 	// writes is how many more writes it does before it crashes, negative for no end.
 	writes int
 }
@@ -128,7 +130,7 @@ func (p *process) work() {
 	if !ok {
 		return
 	}
-	p.working, p.decided, p.writes, p.pass = true, false, -1, sim.Pass{}
+	p.working, p.decided, p.begins, p.writes, p.pass = true, false, false, -1, sim.Pass{}
 	if p.shell.happens(p.shell.Weather.Crash) {
 		p.writes = p.shell.Rand.IntN(4)
 	}
@@ -148,6 +150,9 @@ func (p *process) work() {
 	result, err := p.rollouts.Reconcile(context.Background(), r)
 	if p.parts.Asks != nil {
 		result, err = p.parts.Asks(result, err)
+	}
+	if p.begins {
+		p.begins, p.decided = false, false // it was put off, as a pass is that the caches are too late for, or can wait
 	}
 	switch {
 	case err != nil:
@@ -173,7 +178,9 @@ func (p *process) plans(o plan.Observed, next plan.Plan) {
 		p.pass.Stale = p.pass.Stale || i.heard < len(i.all)
 	}
 	p.pass.Unseen, p.pass.UnseenEvictions = p.informer(replicaSets).unreported()
-	p.shell.OnPlan(p.pass)
+	if p.begins = next.Writes(); !p.begins {
+		p.shell.OnPlan(p.pass)
+	}
 }
 
 func (p *process) tellPass() {

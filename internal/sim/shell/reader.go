@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -177,11 +178,28 @@ func notFound(k kind, name string) error {
 
 func copyInto(o sim.Object, into client.Object) {
 	gvk := gvkOf(into)
+	if _, ok := into.(*metav1.PartialObjectMetadata); ok {
+		o = metadataOf(o)
+	}
 	reflect.ValueOf(into).Elem().Set(reflect.ValueOf(o.DeepCopyObject()).Elem())
 	into.GetObjectKind().SetGroupVersionKind(gvk)
 }
 
+// metadataOf is an object as the API server answers who asks for no more.
+func metadataOf(o sim.Object) sim.Object {
+	whole, ok := o.(metav1.ObjectMetaAccessor)
+	if !ok {
+		panic(errNobody) // nobody asks for the metadata of routes
+	}
+	return &metav1.PartialObjectMetadata{ObjectMeta: *whole.GetObjectMeta().(*metav1.ObjectMeta)}
+}
+
 func setList(into client.ObjectList, found []sim.Object, shared bool) error {
+	if _, ok := into.(*metav1.PartialObjectMetadataList); ok {
+		for i := range found {
+			found[i] = metadataOf(found[i])
+		}
+	}
 	out := make([]runtime.Object, len(found))
 	for i, o := range found {
 		out[i] = o

@@ -25,7 +25,8 @@ type Options struct {
 	Engine func(plan.Observed) plan.Plan
 	// Break puts a fault into the shell, in tests that want to know whether anybody notices; nil for none.
 	Break func(*Parts)
-	// OnPlan is told of each pass before its plan is carried out, OnWrite before each of its writes, OnPass when it is over.
+	// OnPlan is told of each pass before its plan is carried out, OnWrite before each of its writes, OnPass when it is over. A pass whose
+	// writes are put off is not told of.
 	OnPlan, OnWrite, OnPass func(sim.Pass)
 	// Meanwhile does something from outside, between what a pass decided and its next write; nil for nothing.
 	Meanwhile func()

@@ -1,0 +1,221 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/experiment"
+	"github.com/sluice-delivery/sluice/internal/plan"
+)
+
+// clocksDiffer is by how much the API server's clock may be behind or ahead of this process's.
+const clocksDiffer = time.Minute
+
+// firsthand remembers for which Rollouts, or Experiments, this process has made sure that it knows what was there when it began to lead.
+//
+// A standby fills its caches long before it leads, and nothing makes them show what the leader before it wrote last. The resourceVersion in
+// each write guards the object written, but not a decision that spans several: a Service is pointed at a version whose pods went a moment
+// ago. So what the first write for each of them is decided on is compared with what the API server has. Caches never go back behind that,
+// and later writes are this process's own, which it waits for (sent.go). What is idle writes nothing, and costs nothing.
+type firsthand struct {
+	mu sync.Mutex
+	// began is when this process was about to write first: it led then.
+	began time.Time
+	// known are the owners that were compared, by their names, since a deletion tells no UID.
+	known map[types.NamespacedName]types.UID
+}
+
+func newFirsthand() *firsthand { return &firsthand{known: map[types.NamespacedName]types.UID{}} }
+
+// knows reports whether there is nothing to compare: it was done, or the owner was made when this process had begun.
+func (f *firsthand) knows(owner client.Object, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.began.IsZero() {
+		f.began = now
+	}
+	return f.known[client.ObjectKeyFromObject(owner)] == owner.GetUID() || owner.GetCreationTimestamp().After(f.began.Add(clocksDiffer))
+}
+
+func (f *firsthand) learn(owner client.Object) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.known[client.ObjectKeyFromObject(owner)] = owner.GetUID()
+}
+
+func (f *firsthand) forget(owner types.NamespacedName) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.known, owner)
+}
+
+// versions are the resourceVersions of objects.
+type versions map[types.UID]string
+
+func versionsOf[T client.Object](objects []T) versions {
+	all := versions{}
+	for _, o := range objects {
+		all[o.GetUID()] = o.GetResourceVersion()
+	}
+	return all
+}
+
+// compare makes sure, before the first write for a Rollout, that what was observed is what the API server has.
+func (r *Rollouts) compare(ctx context.Context, seen plan.Observed) error {
+	ro := seen.Rollout
+	if r.firsthand.knows(ro, seen.Now) {
+		return nil
+	}
+	if err := r.compareItself(ctx, ro); err != nil {
+		return err
+	}
+	if err := r.compareOwned(ctx, ro, &appsv1.ReplicaSet{}, versionsOf(seen.ReplicaSets)); err != nil {
+		return err
+	}
+	if len(seen.AnalysisRuns) > 0 || len(analysis.References(ro)) > 0 {
+		if err := r.compareOwned(ctx, ro, &v1alpha1.AnalysisRun{}, versionsOf(seen.AnalysisRuns)); err != nil {
+			return err
+		}
+	}
+	if err := r.compareTemplates(ctx, ro.Namespace, analysis.References(ro), seen.Templates); err != nil {
+		return err
+	}
+	if len(seen.Experiments) > 0 || hasExperiments(ro) {
+		if err := r.compareOwned(ctx, ro, &v1alpha1.Experiment{}, versionsOf(seen.Experiments)); err != nil {
+			return err
+		}
+	}
+	if err := r.compareRouting(ctx, seen); err != nil {
+		return err
+	}
+	if workload, ok := seen.Workload.(client.Object); ok {
+		if err := r.compareItself(ctx, workload); err != nil {
+			return err
+		}
+	}
+	r.firsthand.learn(ro)
+	return nil
+}
+
+func hasExperiments(ro *v1alpha1.Rollout) bool {
+	c := ro.Spec.Strategy.Canary
+	return c != nil && slices.ContainsFunc(c.Steps, func(s v1alpha1.CanaryStep) bool { return s.Experiment != nil })
+}
+
+// compareRouting compares the Services, and the objects of traffic routers.
+func (r *Rollouts) compareRouting(ctx context.Context, seen plan.Observed) error {
+	now := seen
+	if err := r.lookAtRouting(ctx, &now); err != nil {
+		return err
+	}
+	routes := func(o plan.Observed) versions { return versionsOf(slices.Collect(maps.Values(o.Routes))) }
+	if !maps.Equal(versionsOf(seen.Services), versionsOf(now.Services)) || !maps.Equal(routes(seen), routes(now)) {
+		return fmt.Errorf("the traffic of %s is not split as it was observed: %w", seen.Rollout.Name, errBehind)
+	}
+	return nil
+}
+
+// compare makes sure, before the first write for an Experiment, that what was observed is what the API server has.
+func (e *Experiments) compare(ctx context.Context, seen experiment.Observed) error {
+	ex := seen.Experiment
+	if e.firsthand.knows(ex, seen.Now) {
+		return nil
+	}
+	if err := e.compareItself(ctx, ex); err != nil {
+		return err
+	}
+	if err := e.compareOwned(ctx, ex, &appsv1.ReplicaSet{}, versionsOf(seen.ReplicaSets)); err != nil {
+		return err
+	}
+	if err := e.compareOwned(ctx, ex, &v1alpha1.AnalysisRun{}, versionsOf(seen.AnalysisRuns)); err != nil {
+		return err
+	}
+	if err := e.compareTemplates(ctx, ex.Namespace, templatesOf(ex), seen.Templates); err != nil {
+		return err
+	}
+	own := slices.DeleteFunc(slices.Clone(seen.Services), func(s *corev1.Service) bool { return !metav1.IsControlledBy(s, ex) })
+	if len(own)+len(namedServices(ex)) > 0 {
+		if err := e.compareOwned(ctx, ex, &corev1.Service{}, versionsOf(own)); err != nil {
+			return err
+		}
+	}
+	e.firsthand.learn(ex)
+	return nil
+}
+
+// compareTemplates compares analysis templates, of which a pass keeps what they say and no versions.
+func (w *writer) compareTemplates(ctx context.Context, namespace string, refs []v1alpha1.AnalysisTemplateRef, seen analysis.Templates) error {
+	now, err := readTemplates(ctx, w.live, namespace, refs)
+	if err != nil {
+		return err
+	}
+	if !maps.EqualFunc(seen, now, func(a, b *v1alpha1.AnalysisTemplateSpec) bool { return equality.Semantic.DeepEqual(a, b) }) {
+		return fmt.Errorf("the analysis templates in %s are not what was observed: %w", namespace, errBehind)
+	}
+	return nil
+}
+
+// compareItself compares one object.
+func (w *writer) compareItself(ctx context.Context, seen client.Object) error {
+	gvk, err := w.client.GroupVersionKindFor(seen)
+	if err != nil {
+		return err
+	}
+	now := &metav1.PartialObjectMetadata{}
+	now.SetGroupVersionKind(gvk)
+	err = w.live.Get(ctx, client.ObjectKeyFromObject(seen), now)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read %s %s: %w", gvk.Kind, seen.GetName(), err)
+	}
+	if err != nil || now.UID != seen.GetUID() || now.ResourceVersion != seen.GetResourceVersion() {
+		return fmt.Errorf("%s %s is not what was observed: %w", gvk.Kind, seen.GetName(), errBehind)
+	}
+	return nil
+}
+
+// compareOwned compares the objects of a kind that an owner controls, as far as caches have them.
+func (w *writer) compareOwned(ctx context.Context, owner, kind client.Object, seen versions) error {
+	gvk, err := w.client.GroupVersionKindFor(kind)
+	if err != nil {
+		return err
+	}
+	options := []client.ListOption{client.InNamespace(owner.GetNamespace())}
+	switch kind.(type) {
+	case *appsv1.ReplicaSet:
+		options = append(options, client.HasLabels{v1alpha1.PodTemplateHashLabel})
+	case *v1alpha1.AnalysisRun, *v1alpha1.Experiment:
+		ofInstance, err := instanceSelector(owner.GetLabels()[v1alpha1.InstanceIDLabel])
+		if err != nil {
+			return err
+		}
+		options = append(options, client.MatchingLabelsSelector{Selector: ofInstance})
+	}
+	var list metav1.PartialObjectMetadataList
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err := w.live.List(ctx, &list, options...); err != nil {
+		return fmt.Errorf("list the %ss of %s: %w", gvk.Kind, owner.GetName(), err)
+	}
+	now := versions{}
+	for i := range list.Items {
+		if metav1.IsControlledBy(&list.Items[i], owner) {
+			now[list.Items[i].UID] = list.Items[i].ResourceVersion
+		}
+	}
+	if !maps.Equal(seen, now) {
+		return fmt.Errorf("the %ss of %s are not those that were observed: %w", gvk.Kind, owner.GetName(), errBehind)
+	}
+	return nil
+}
