@@ -57,7 +57,7 @@ var shellMutants = map[string]struct {
 	})},
 	"creates again what timed out, by another name": {120, func(p *shell.Parts) { p.Client = again{p.Client} }},
 	"does not look live before pods go":             {1127, func(p *shell.Parts) { p.Live = cached{p.Live, p.Client} }},
-	"trusts the caches that it takes over with":     {762, func(p *shell.Parts) { p.Live = trusting{p.Live, p.Client} }},
+	"trusts the caches that it takes over with":     {12, func(p *shell.Parts) { p.Live = trusting{p.Live, p.Client} }},
 	"writes the status before it acts":              {5, recordsFirst},
 	"does not hear of Services":                     {150, deaf(&corev1.Service{})},
 	"does not hear of ReplicaSets":                  {10, deafToSets},
