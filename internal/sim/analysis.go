@@ -219,12 +219,13 @@ func (a *application) createRun(run *v1alpha1.AnalysisRun) {
 	if !a.may() {
 		return
 	}
+	have := a.findRun(run.Name)
 	switch {
 	case a.analyses.refused != "":
 		a.refuseRun(plan.CreateFailure{Name: run.Name, Message: a.analyses.refused})
-	case a.analyses.taken[run.Name]:
+	case a.analyses.taken[run.Name], have != nil && !sameOwner(have, run):
 		a.refuseRun(plan.CreateFailure{Name: run.Name, Taken: true})
-	case a.findRun(run.Name) != nil: // made by a pass with an older view
+	case have != nil: // made by a pass with an older view
 		a.Writes--
 		a.Conflict = true
 	default:
@@ -235,6 +236,7 @@ func (a *application) createRun(run *v1alpha1.AnalysisRun) {
 		a.putRun(run)
 		a.own(&a.analyses.past.unseen)
 		a.expect(run)
+		a.expectOwner(run)
 		a.wrote()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -168,6 +169,8 @@ func (a *application) create(rs *appsv1.ReplicaSet) {
 	switch {
 	case a.refused != "":
 		a.fail(plan.CreateFailure{Name: rs.Name, Message: a.refused})
+	case have != nil && !sameOwner(have, rs):
+		a.fail(plan.CreateFailure{Name: rs.Name, Taken: true, Leaving: experiment.Leaving(have), Message: fmt.Sprintf("replicasets.apps %q already exists", rs.Name)})
 	case a.foreign[rs.Name], have != nil && !spec.SameTemplate(spec.Bare(rs), spec.Bare(have.ReplicaSet)):
 		a.fail(plan.CreateFailure{Name: rs.Name, Taken: true, Message: fmt.Sprintf("replicasets.apps %q already exists", rs.Name)})
 	case have != nil: // made by a pass that crashed, or one with an older view: look again
@@ -176,6 +179,7 @@ func (a *application) create(rs *appsv1.ReplicaSet) {
 	default:
 		a.createSet(rs)
 		a.own(&a.past.sets.unseen)
+		a.expectOwner(rs)
 		a.wrote()
 	}
 }

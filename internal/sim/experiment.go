@@ -3,7 +3,6 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -195,12 +194,8 @@ func experimentNamed(all []*v1alpha1.Experiment, name string) *v1alpha1.Experime
 // DeleteExperiment removes an Experiment, and what it owns with it.
 func (w *World) DeleteExperiment(name string) {
 	gone := w.Experiment(name)
-	owned := func(obj metav1.Object) bool { return metav1.IsControlledBy(obj, gone) }
 	w.putExperiments(slices.DeleteFunc(slices.Clone(w.experiments.all), func(ex *v1alpha1.Experiment) bool { return ex == gone }))
-	w.sets = slices.DeleteFunc(slices.Clone(w.sets), func(s *set) bool { return owned(s) })
-	w.snapshotSets()
-	w.putServices(slices.DeleteFunc(slices.Clone(w.services), func(s *corev1.Service) bool { return owned(s) }))
-	w.putRuns(slices.DeleteFunc(slices.Clone(w.analyses.runs), func(run *v1alpha1.AnalysisRun) bool { return owned(run) }))
+	w.deleteOwnerless()
 }
 
 // putExperiment stores a new Experiment, or the next version of one.
@@ -343,18 +338,19 @@ func (a *application) createService(s *corev1.Service) {
 	}
 	have := a.Service(s.Name)
 	switch {
-	case have != nil && metav1.GetControllerOf(have) != nil && maps.Equal(have.Annotations, s.Annotations): // made by a pass with an older view
+	case have != nil && sameOwner(have, s): // made by a pass with an older view
 		a.Writes--
 		a.Conflict = true
 	case have != nil:
 		a.Writes--
-		a.ServiceFailure = &plan.CreateFailure{Name: s.Name, Taken: true, Leaving: ofExperiment(have)}
+		a.ServiceFailure = &plan.CreateFailure{Name: s.Name, Taken: true, Leaving: experiment.Leaving(have)}
 	default:
 		s = s.DeepCopy()
 		a.uid++
 		s.UID, s.ResourceVersion = types.UID(name("uid", a.uid)), a.nextVersion()
 		a.putServices(append(slices.Clone(a.services), s))
 		a.own(&a.past.services.unseen)
+		a.expectOwner(s)
 	}
 }
 

@@ -53,6 +53,9 @@ type World struct {
 	// Watch is called after each thing that happens, Wrote after each write of the controller.
 	Watch, Wrote func()
 
+	// collectAt is when the garbage collector looks next, zero for not before something happens.
+	collectAt time.Time
+
 	loop Loop
 }
 
@@ -155,7 +158,7 @@ func (w *World) DueBesidesMeasuring() time.Time {
 func (w *World) Calm() bool { return w.dueInCluster().IsZero() }
 
 func (w *World) dueInCluster() time.Time {
-	var due time.Time
+	due := w.collectAt
 	for _, s := range w.sets {
 		due = earliest(due, s.syncAt)
 		for _, p := range s.pods {
@@ -185,7 +188,7 @@ func (w *World) perform() {
 			return
 		}
 	}
-	if w.pronounce() || w.analyses.controller.act() {
+	if w.collect() || w.pronounce() || w.analyses.controller.act() {
 		return
 	}
 	if !w.experiments.controller.pass() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -53,7 +54,7 @@ func (r *experimentRules) see() {
 		switch ended := analysis.Ended(ex.Status.Phase); {
 		case ended && !known:
 			r.over[ex.UID] = w.Now()
-		case !ended && known && ex.Status.Phase != "": // somebody tries it again, and it has begun to
+		case !ended && known && len(ex.Status.TemplateStatuses) > 0: // somebody tries it again, and it has begun to: it is not refused
 			delete(r.over, ex.UID)
 			for _, a := range ex.Spec.Analyses {
 				delete(r.began, string(ex.UID)+a.Name)
@@ -197,6 +198,9 @@ func (r *experimentRules) experimentPass(p sim.ExperimentPass) {
 	r.count(ex.Name, p.Outcome, p.Plan.Notes)
 	live := map[string]int{}
 	for _, run := range r.lab.world.Runs() {
+		if !metav1.IsControlledBy(run, ex) {
+			continue
+		}
 		for _, a := range ex.Spec.Analyses {
 			name := spec.ExperimentChildName(ex.Name, a.Name)
 			if (run.Name == name || strings.HasPrefix(run.Name, name+".")) && !analysis.Ended(run.Status.Phase) && !run.Spec.Terminate {
