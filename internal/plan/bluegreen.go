@@ -164,9 +164,14 @@ func (p *pass) cutOver(b spec.BlueGreen) {
 			p.restore(b)
 			return
 		}
-		if p.activate(b, p.new, "the new version is ready") && p.passedBehind(b) {
-			p.promote(p.howPromoted())
+		if !p.activate(b, p.new, "the new version is ready") || !p.passedBehind(b) {
+			return
 		}
+		if p.observedSelects(b.ActiveService) == p.new.hash && !p.ServicesLive { // no write of this pass vouches for the switch
+			p.need(NeedLiveServices{})
+			return
+		}
+		p.promote(p.howPromoted())
 	}
 }
 

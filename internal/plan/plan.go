@@ -156,7 +156,7 @@ func (DeleteReplicaSet) isChange() {}
 type Need interface{ isNeed() }
 
 // NeedLiveServices asks for Observed.Services as the API server has them now: a version that has served is about to lose all its pods, which
-// requests reach by Services alone.
+// requests reach by Services alone, or one is about to be promoted that an earlier pass, or a person, has switched to.
 type NeedLiveServices struct{}
 
 // NeedLiveRouting asks for Observed.Routes as well: a version is about to lose pods, and by the weight of a Service that selects it others
