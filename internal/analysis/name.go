@@ -1,7 +1,11 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
@@ -12,27 +16,36 @@ import (
 // record it, or else a new one, named by the first name that is not taken. Names of runs that have ended are: their verdict was about
 // another attempt.
 func Begin(want *v1alpha1.AnalysisRun, runs []*v1alpha1.AnalysisRun, taken func(name string) bool) (run *v1alpha1.AnalysisRun, begun bool) {
+	if going := underWay(runs, want); going != nil {
+		return going, true
+	}
 	want = want.DeepCopy()
 	base := want.Name
-	for i := 1; ; i++ {
-		have := named(runs, want.Name)
-		switch {
-		case have != nil && isSame(have, want):
-			return have, true
-		case have == nil && !taken(want.Name):
-			return want, false
-		}
+	used := func(run *v1alpha1.AnalysisRun) bool { return run.Name == want.Name }
+	for i := 1; slices.ContainsFunc(runs, used) || taken(want.Name); i++ {
 		want.Name = fmt.Sprintf("%s.%d", base, i)
 	}
+	return want, false
 }
 
-func named(runs []*v1alpha1.AnalysisRun, name string) *v1alpha1.AnalysisRun {
+// underWay is the run that is wanted under whatever name it was begun, nil if there is none: somebody may have deleted the run of an
+// earlier attempt since, which makes a name free before this one's.
+func underWay(runs []*v1alpha1.AnalysisRun, want *v1alpha1.AnalysisRun) *v1alpha1.AnalysisRun {
+	var found *v1alpha1.AnalysisRun
 	for _, run := range runs {
-		if run.Name == name {
-			return run
+		first := found == nil || cmp.Or(cmp.Compare(len(run.Name), len(found.Name)), cmp.Compare(run.Name, found.Name)) < 0
+		if first && isAttempt(run.Name, want.Name) && isSame(run, want) {
+			found = run
 		}
 	}
-	return nil
+	return found
+}
+
+// isAttempt reports whether a run has one of the names that [Begin] gives.
+func isAttempt(name, base string) bool {
+	number, again := strings.CutPrefix(name, base+".")
+	_, err := strconv.Atoi(number)
+	return name == base || again && err == nil
 }
 
 // isSame reports whether a run was begun for the same reason, and goes on.

@@ -218,6 +218,9 @@ func (r *experimentRules) experimentPass(p sim.ExperimentPass) {
 		if !ok || r.run(create.Run.Name) == nil || p.Writes == 0 {
 			continue
 		}
+		if !slices.ContainsFunc(r.lab.world.Experiments(), func(have *v1alpha1.Experiment) bool { return have.UID == ex.UID }) {
+			continue // it is gone, and the view does not show it yet: what is begun for it is collected
+		}
 		key := string(ex.UID) + create.Run.Name
 		if r.began[key]++; r.began[key] > 1 && !r.bent {
 			r.fail("twice", "%s is begun again", create.Run.Name)

@@ -27,6 +27,7 @@ var regressions = []struct {
 	{Trial{Seed: 5906, Experiments: true, Moves: []int{0, 5}, Without: []Disorder{Crashes, Delays}}, "the same, and it kept its pods"},
 	{Trial{Seed: 10182, Experiments: true, Moves: []int{10, 11}, Without: []Disorder{Crashes, Delays}}, "the same, of other templates"},
 	{Trial{Seed: 4943, Experiments: true, Moves: []int{6, 7, 10, 11, 12}, Without: quiet}, "an attempt that was refused counted as one that ended"},
+	{Trial{Seed: 4689, Experiments: true, Moves: []int{2, 3}, Without: []Disorder{Staleness}}, "an analysis was begun beside itself when somebody had deleted the one of the attempt before"},
 	{Trial{Seed: 39918, Routed: true, Moves: []int{2, 3, 4, 6, 8, 9}, Without: []Disorder{Crashes}}, "a version was promoted by a Service as it had been"},
 	{Trial{Seed: 22335, Moves: []int{0, 1, 2, 3, 4}, Without: []Disorder{Crashes}}, "a preview that came back lost pods within its delay"},
 	{Trial{Seed: 23667, Moves: []int{0, 3, 4, 5}, Without: []Disorder{Staleness, Crashes}}, "the same, before it had a deadline"},
