@@ -224,8 +224,8 @@ func (p *pass) spare() (spared []*corev1.Pod, why string) {
 	if why := p.mayNotScale(); r.surge && why != "" {
 		return nil, "one more pod comes first, and " + why
 	}
-	if b, ok := p.spec.Strategy.(spec.BlueGreen); ok && r.surge && !r.asked && p.observedSelects(b.ActiveService) == r.of.hash {
-		return nil, "one more pod comes first, and a version whose update was aborted gets none" // and still serves: somebody made it
+	if b, ok := p.spec.Strategy.(spec.BlueGreen); ok && p.is.Abort && r.of != p.stable && p.observedSelects(b.ActiveService) == r.of.hash {
+		return nil, "its update was aborted, and the active service still sends to it" // it gets no pod more, and is to have none fewer
 	}
 	if r.asked && !r.given {
 		return nil, "one more pod comes first: none may be missing"
