@@ -20,6 +20,7 @@ func (r *routing) size() {
 		r.shrinkCarrier()
 		return
 	}
+	r.keep(stable) // a deadline that it has is of the strategy before this one
 	free, aim := r.free(), r.aim()
 	to, why := r.stableSize(aim)
 	to = roomFor(stable, r.withSurge(stable, to), free)
