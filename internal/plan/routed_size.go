@@ -103,8 +103,8 @@ func (r *routing) carried(v *version) int32 {
 	if v == nil || r.carrier() != v {
 		return 0
 	}
-	if _, explicit := r.canaryScale(); explicit && v == r.new {
-		return min(r.now, 1, r.replicas()) // the user said how many, whatever the weight; but not none
+	if _, explicit := r.canaryScale(); explicit && v == r.new && r.now <= r.goal() {
+		return min(r.now, 1, r.replicas()) // the user said how many, whatever the weight is to be; but not none
 	}
 	if r.alone() {
 		return r.room().keeps(r.now, r.new.desired(), r.replicas())

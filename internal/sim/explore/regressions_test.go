@@ -31,6 +31,7 @@ var regressions = []struct {
 	{Trial{Seed: 39918, Routed: true, Moves: []int{2, 3, 4, 6, 8, 9}, Without: []Disorder{Crashes}}, "a version was promoted by a Service as it had been"},
 	{Trial{Seed: 59371, Moves: []int{1, 2, 4, 5, 6}, Without: []Disorder{Staleness, Crashes}}, "a restart took pods of an aborted version that still served"},
 	{Trial{Seed: 30040, Routed: true, Moves: []int{0, 11, 13}, Without: quiet}, "a deadline of the blue-green strategy outlived it"},
+	{Trial{Seed: 45549, Routed: true, Moves: []int{2, 3, 4, 6}, Without: quiet}, "setCanaryScale took pods before their traffic"},
 	{Trial{Seed: 22335, Moves: []int{0, 1, 2, 3, 4}, Without: []Disorder{Crashes}}, "a preview that came back lost pods within its delay"},
 	{Trial{Seed: 23667, Moves: []int{0, 3, 4, 5}, Without: []Disorder{Staleness, Crashes}}, "the same, before it had a deadline"},
 	{Trial{Seed: 2999, Moves: []int{5, 6, 7}, Without: quiet}, "the restart of a preview brought up a pod in each pass"},
