@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,15 +17,9 @@ import (
 // handOvers is how often a leader is stopped.
 const handOvers = 5
 
-// handOver is how long nobody works when the leader is stopped.
-type handOver struct {
-	samples       int
-	median, worst time.Duration
-}
-
-// measureHandOver stops the leader of two controllers, several times, and updates a rollout when it has ended. It times how long after the
+// measureHandOver is how long nobody works when the leader is stopped. It stops the leader of two controllers, several times, and updates a rollout when it has ended. It times how long after the
 // leader was told to stop the other one makes a ReplicaSet for the new version.
-func (f *field) measureHandOver(ctx context.Context) (h handOver, err error) {
+func (f *field) measureHandOver(ctx context.Context) (h timings, err error) {
 	namespace, err := f.namespace(ctx)
 	if err != nil {
 		return h, err
@@ -54,8 +47,7 @@ func (f *field) measureHandOver(ctx context.Context) (h handOver, err error) {
 		}
 		times = append(times, took)
 	}
-	slices.Sort(times)
-	return handOver{len(times), times[len(times)/2], times[len(times)-1]}, f.remove(ctx, namespace)
+	return timingsOf(times), f.remove(ctx, namespace)
 }
 
 // handOver stops one controller and times the other's first write.

@@ -19,16 +19,20 @@ import (
 // updates is how often the one rollout is updated whose reactions are timed.
 const updates = 5
 
-// reaction is how long after pods became available the controller's next write was there.
-type reaction struct {
-	samples int
-	median  time.Duration
-	worst   time.Duration
+// timings are what several measurements of one time came to.
+type timings struct {
+	samples       int
+	median, worst time.Duration
 }
 
-// measureReaction updates one rollout in nine steps, several times, and times what follows each time that a ReplicaSet's pods became
-// available. Both moments are those at which a watcher learns of them.
-func (f *field) measureReaction(ctx context.Context) (r reaction, err error) {
+func timingsOf(times []time.Duration) timings {
+	slices.Sort(times)
+	return timings{samples: len(times), median: times[len(times)/2], worst: times[len(times)-1]}
+}
+
+// measureReaction is how long after pods became available the controller's next write was there. It updates one rollout in nine steps,
+// several times, and times what follows each time that a ReplicaSet's pods became available. Both moments are those at which a watcher learns of them.
+func (f *field) measureReaction(ctx context.Context) (r timings, err error) {
 	namespace, err := f.namespace(ctx)
 	if err != nil {
 		return r, err
@@ -55,8 +59,7 @@ func (f *field) measureReaction(ctx context.Context) (r reaction, err error) {
 	if len(times) == 0 {
 		return r, errors.New("no pod became available")
 	}
-	slices.Sort(times)
-	return reaction{samples: len(times), median: times[len(times)/2], worst: times[len(times)-1]}, f.remove(ctx, namespace)
+	return timingsOf(times), f.remove(ctx, namespace)
 }
 
 // reactions times one rollout.

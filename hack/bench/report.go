@@ -17,8 +17,8 @@ import (
 type report struct {
 	wishes   wishes
 	results  []result
-	reaction reaction
-	handOver handOver
+	reaction timings
+	handOver timings
 	idle     idle
 	// yardstick is what the machine needed for the same work after each part.
 	yardstick []time.Duration

@@ -13,7 +13,7 @@
 //	canary.go      how many pods each version should have now, and the changes that lead there; the numbers are in arithmetic.go
 //	steps.go       is the current step complete? then which one is next
 //	routed.go      a canary whose traffic is split by routers: weight.go says how fast its weight moves, routed_size.go how many pods
-//	               each version has meanwhile, routing.go what the routers are to carry out
+//	               each version has meanwhile and routed_room.go how many there is room for, routing.go what the routers are to carry out
 //	bluegreen.go   the same for the other strategy: two stacks, and a Service that switches between them
 //	services.go    which Services are whose, and what they select
 //	giveback.go    what the spec names no more: routes first, then Services

@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
@@ -65,6 +64,7 @@ func (r *experimentRules) see() {
 
 // watch is called after everything that happens, wrote after each write of a controller.
 func (r *experimentRules) watch() { r.see() }
+
 func (r *experimentRules) wrote() { r.see(); r.routed() }
 
 // routed checks that no traffic goes to a version of an Experiment that is to have no pods.
@@ -228,72 +228,6 @@ func (r *experimentRules) experimentPass(p sim.ExperimentPass) {
 	}
 }
 
-// analysisPass is told of each pass over an AnalysisRun.
-func (r *experimentRules) analysisPass(p sim.AnalysisPass) {
-	run := p.Observed.Run
-	var notes []plan.Note
-	for _, n := range p.Plan.Notes {
-		notes = append(notes, plan.Note{Topic: plan.TopicJudge, Text: n.Text, Reason: n.Reason})
-	}
-	r.count(run.Name, p.Outcome, notes)
-	for _, task := range p.Plan.Measure {
-		if slices.Contains(p.Observed.Busy, task.Metric.Name) {
-			r.fail("measure", "%s is measured while it is being measured", task.Metric.Name)
-		}
-	}
-	if p.Plan.Record == nil || !p.Whole() {
-		return
-	}
-	to := p.Plan.Record.To
-	for i := range to.Spec.Metrics {
-		r.metric(run, to, &to.Spec.Metrics[i])
-	}
-}
-
-// metric checks that a metric is measured as often as it is to be, and judged by its limits.
-func (r *experimentRules) metric(from, to *v1alpha1.AnalysisRun, m *v1alpha1.Metric) {
-	limit := func(v *intstr.IntOrString) int {
-		if v == nil {
-			return 0
-		}
-		return v.IntValue()
-	}
-	was, is := resultOf(from, m.Name), resultOf(to, m.Name)
-	if is == nil {
-		return
-	}
-	count, failures := limit(m.Count), limit(m.FailureLimit)
-	if count == 0 && m.Interval == "" {
-		count = 1
-	}
-	if count > 0 && int(is.Count) > count {
-		r.fail("measure", "%s of %s is measured %d times, not %d", m.Name, to.Name, is.Count, count)
-	}
-	if int(is.Failed) > failures && is.Phase == v1alpha1.AnalysisPhaseSuccessful {
-		r.fail("verdict", "%s of %s is Successful with %d failures", m.Name, to.Name, is.Failed)
-	}
-	if is.Phase == v1alpha1.AnalysisPhaseSuccessful && !to.Spec.Terminate && !bad(to.Status.Phase) && count > 0 && int(is.Count) < count && m.ConsecutiveSuccessLimit == nil {
-		r.fail("verdict", "%s of %s is Successful after %d of %d measurements", m.Name, to.Name, is.Count, count)
-	}
-	if was == nil || len(was.Measurements) == 0 || is.Count+is.Error == was.Count+was.Error || m.Interval == "" || was.ConsecutiveError > 0 {
-		return
-	}
-	interval, err := time.ParseDuration(string(m.Interval))
-	last, next := was.Measurements[len(was.Measurements)-1], is.Measurements[len(is.Measurements)-1]
-	if err == nil && last.FinishedAt != nil && next.StartedAt != nil && next.StartedAt.Sub(last.FinishedAt.Time) < interval {
-		r.fail("measure", "%s of %s is measured %s after the last time, not %s", m.Name, to.Name, next.StartedAt.Sub(last.FinishedAt.Time), interval)
-	}
-}
-
-func resultOf(run *v1alpha1.AnalysisRun, metric string) *v1alpha1.MetricResult {
-	for i := range run.Status.MetricResults {
-		if run.Status.MetricResults[i].Name == metric {
-			return &run.Status.MetricResults[i]
-		}
-	}
-	return nil
-}
-
 // count counts a pass, and tells of it.
 func (r *experimentRules) count(about string, o sim.Outcome, notes []plan.Note) {
 	r.passes++
@@ -306,99 +240,5 @@ func (r *experimentRules) count(about string, o sim.Outcome, notes []plan.Note) 
 			text += fmt.Sprintf("\n        %-7s %s (%s)", n.Topic, n.Text, n.Reason)
 		}
 		r.lab.log("%s", text)
-	}
-}
-
-// rest checks what must be so when nothing happens by itself any more, but for measurements.
-func (r *experimentRules) rest() {
-	w := r.lab.world
-	if r.lab.fault != nil || !w.DueBesidesMeasuring().IsZero() {
-		return
-	}
-	r.bent = false
-	r.began = map[string]int{}
-	for _, ex := range w.Experiments() {
-		r.atRest(ex)
-	}
-	if ro := w.Rollout(); ro != nil && ro.Status.Phase == v1alpha1.RolloutPhaseProgressing && !r.waits() {
-		r.fail("wake", "the rollout waits for nobody: %s", r.lab.summary())
-	}
-	for service, weight := range r.shares() {
-		if weight > 0 && service != canaryService && service != stableService && !r.runs(service) {
-			r.fail("weight", "%d %% of the traffic still go to %s: %s", weight, service, r.lab.summary())
-		}
-	}
-}
-
-// atRest checks an Experiment.
-func (r *experimentRules) atRest(ex *v1alpha1.Experiment) {
-	w := r.lab.world
-	if !analysis.Ended(ex.Status.Phase) {
-		if !r.awaits(ex) {
-			r.fail("wake", "%s waits for nobody: %s", ex.Name, r.lab.summary())
-		}
-		return
-	}
-	for _, v := range w.Versions() {
-		if v.Experiment == ex.Name && (v.Wanted > 0 || v.Pods > 0) {
-			r.fail("end", "%s has ended and %s still has %d pods", ex.Name, v.Template, v.Pods)
-		}
-	}
-	for _, t := range ex.Status.TemplateStatuses {
-		if s := w.Service(t.ServiceName); t.ServiceName != "" && s != nil && s.Annotations[v1alpha1.ExperimentNameAnnotation] == ex.Name {
-			r.fail("end", "%s has ended and service %s is still there", ex.Name, s.Name)
-		}
-	}
-}
-
-// awaits reports whether an Experiment waits for a person, or for measurements.
-func (r *experimentRules) awaits(ex *v1alpha1.Experiment) bool {
-	s, problems := spec.ResolveExperiment(ex)
-	if len(problems) > 0 || ex.Spec.Terminate {
-		return false
-	}
-	if !s.Timed || strings.HasPrefix(ex.Status.Message, v1alpha1.ReasonInvalidSpec) {
-		return true
-	}
-	return slices.ContainsFunc(r.lab.world.Runs(), func(run *v1alpha1.AnalysisRun) bool {
-		return strings.HasPrefix(run.Name, ex.Name+"-") && !analysis.Ended(run.Status.Phase)
-	})
-}
-
-// waits reports whether the rollout waits for an Experiment or an analysis that goes on.
-func (r *experimentRules) waits() bool {
-	w := r.lab.world
-	name := w.Rollout().Status.Canary.CurrentExperiment
-	if ex := w.Experiment(name); ex != nil && !analysis.Ended(ex.Status.Phase) {
-		return true
-	}
-	return slices.ContainsFunc(w.Runs(), func(run *v1alpha1.AnalysisRun) bool { return !analysis.Ended(run.Status.Phase) })
-}
-
-// runs reports whether an Experiment goes on that a Service is of.
-func (r *experimentRules) runs(service string) bool {
-	return slices.ContainsFunc(r.lab.world.Experiments(), func(ex *v1alpha1.Experiment) bool {
-		return !analysis.Ended(ex.Status.Phase) && strings.HasPrefix(service, ex.Name+"-")
-	})
-}
-
-// end checks how everything ends.
-func (r *experimentRules) end() {
-	for _, run := range r.lab.world.Runs() {
-		if !analysis.Ended(run.Status.Phase) {
-			r.fail("end", "%s still runs: %s", run.Name, r.lab.summary())
-		}
-	}
-	ro := r.lab.world.Rollout()
-	if ro == nil {
-		return
-	}
-	if ro.Status.StableRS != ro.Status.CurrentPodHash {
-		r.fail("end", "%s", r.lab.summary())
-	}
-	for service, weight := range r.shares() {
-		if service != canaryService && service != stableService {
-			r.fail("weight", "the route still names %s with %d %%", service, weight)
-		}
 	}
 }

@@ -40,8 +40,8 @@ func shrinkAtOnce(o plan.Observed, p *plan.Plan) {
 			routes[traffic.KeyOf(w.To)] = w.To
 		}
 	}
-	o.Routes, o.Rollout, o.ServicesLive = routes, p.Record.To, true
-	o.RoutesLive = true
+	o.Routes, o.Rollout = routes, p.Record.To
+	o.ServicesLive, o.RoutesLive = true, true
 	p.Shrink = append(p.Shrink, plan.Next(o).Shrink...)
 }
 
