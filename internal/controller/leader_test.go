@@ -5,6 +5,11 @@ import (
 	"syscall"
 	"testing"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
@@ -34,5 +39,25 @@ func TestC33TheStandbyTakesOver(t *testing.T) {
 				return playtest.Healthy(ro) && ro.Annotations[v1alpha1.RevisionAnnotation] == "2"
 			})
 		})
+	}
+}
+
+// TestC33ALostLeaseEndsTheController: somebody else has the lease, as behind a network that was cut. Whoever led exits, since two must not.
+func TestC33ALostLeaseEndsTheController(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController("--leader-elect=true", "--instance-id", ns.Name,
+		"--leader-election-lease-duration=15s", "--leader-election-renew-deadline=12s", "--leader-election-retry-period=500ms")
+	ns.CreateRollout(strings.Replace(canary(1, `{}`), "{name: web}", "{name: web, labels: {"+v1alpha1.InstanceIDLabel+": "+ns.Name+"}}", 1))
+	ns.WaitForRollout("web", "to be Healthy under the leader", playtest.Healthy)
+
+	lease := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "argo-rollouts", Name: v1alpha1.LeaseName + "-" + ns.Name}}
+	lease.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
+	patch := `{"spec": {"holderIdentity": "somebody-else", "renewTime": "` + metav1.NowMicro().Format(metav1.RFC3339Micro) + `"}}`
+	if err := ns.Client.Patch(t.Context(), lease, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+	if status := ns.WaitForControllerToExit(); status != 1 {
+		t.Errorf("the controller ended with status %d, want 1", status)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -109,6 +110,21 @@ func (ns *Namespace) StopController(signal os.Signal) {
 	_ = first.Process.Signal(signal)
 	_ = first.Wait() // ended by a signal is what was asked for
 	ns.controllers = ns.controllers[1:]
+}
+
+// WaitForControllerToExit waits until the controller that was started first, of those that run, has ended by itself, and returns its
+// exit status.
+func (ns *Namespace) WaitForControllerToExit() int {
+	ns.t.Helper()
+	if len(ns.controllers) == 0 {
+		ns.t.Fatal("no controller runs")
+	}
+	first := ns.controllers[0]
+	impatient := time.AfterFunc(Patience, func() { _ = first.Process.Kill() }) // which is told apart by its status, -1
+	defer impatient.Stop()
+	_ = first.Wait() // the status tells
+	ns.controllers = ns.controllers[1:]
+	return first.ProcessState.ExitCode()
 }
 
 // Log is the file into which the controllers of the namespace write.
