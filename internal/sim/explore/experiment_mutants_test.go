@@ -150,14 +150,10 @@ func eachMetric(change func(*v1alpha1.Metric)) func(measure.Observed) measure.Pl
 func TestExperimentMutantsAreFound(t *testing.T) {
 	for name, mutant := range experimentMutants {
 		t.Run(name, func(t *testing.T) {
-			for seed := uint64(1); seed <= 2000; seed++ {
-				fault := Play(Trial{Seed: seed, Experiments: true}, mutant.subject, nil)
-				if fault != nil && (mutant.rule == "" || fault.Rule == mutant.rule) {
-					t.Logf("found by seed %d: %s: %s", seed, fault.Rule, fault.Text)
-					return
-				}
-			}
-			t.Error("2000 histories and nobody noticed")
+			t.Parallel()
+			isFound(t, mutant.rule, func(seed uint64) *Fault {
+				return Play(Trial{Seed: seed, Experiments: true}, mutant.subject, nil)
+			})
 		})
 	}
 }

@@ -65,13 +65,10 @@ func pointAtOnce(o plan.Observed, p *plan.Plan) {
 func TestRoutedMutantsAreFound(t *testing.T) {
 	for name, mutant := range routedMutants {
 		t.Run(name, func(t *testing.T) {
-			for seed := uint64(1); seed <= 2000; seed++ {
-				if fault := Play(Trial{Seed: seed, Routed: true}, Subject{Engine: mutant.engine}, nil); fault != nil && fault.Rule == mutant.rule {
-					t.Logf("found by seed %d: %s: %s", seed, fault.Rule, fault.Text)
-					return
-				}
-			}
-			t.Error("2000 histories and nobody noticed")
+			t.Parallel()
+			isFound(t, mutant.rule, func(seed uint64) *Fault {
+				return Play(Trial{Seed: seed, Routed: true}, Subject{Engine: mutant.engine}, nil)
+			})
 		})
 	}
 }

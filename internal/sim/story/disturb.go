@@ -16,39 +16,60 @@ import (
 // CrashAnywhere plays every transcript again and again, with the controller stopping after the first write, the second, and so on.
 // Wherever it stopped, everything ends as it would have.
 func CrashAnywhere(t *testing.T) {
-	t.Helper()
-	disturb(t, 1, (*sim.Script).Writes, (*sim.Script).CrashAtWrite)
+	t.Parallel()
+	for path, stories := range undisturbed(t) {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			for _, story := range stories {
+				story.disturb(t, fewer, story.writes, (*sim.Script).CrashAtWrite)
+			}
+		})
+	}
 }
 
 var staleEvery = flag.Int("stale-every", 12, "let one in so many passes of every story see old objects, each in a run of its own")
 
 // StaleAnywhere does the same with a pass that sees objects of one kind, or of all, as they were some changes ago.
 func StaleAnywhere(t *testing.T, views map[string]sim.View) {
-	t.Helper()
+	t.Parallel()
+	told := undisturbed(t)
 	for name, view := range views {
 		t.Run(name, func(t *testing.T) {
-			disturb(t, *staleEvery, (*sim.Script).Passes, func(s *sim.Script, n int) { s.StaleAtPass(n, view) })
+			t.Parallel()
+			for _, stories := range told {
+				for _, story := range stories {
+					story.disturb(t, *staleEvery*fewer, story.passes, func(s *sim.Script, n int) { s.StaleAtPass(n, view) })
+				}
+			}
 		})
 	}
 }
 
-// disturb plays every story once undisturbed, and once for each moment that there was in it, or one in so many, disturbed then.
-func disturb(t *testing.T, every int, moments func(*sim.Script) int, arrange func(script *sim.Script, moment int)) {
+// undisturbed plays all stories as they are written, and returns them by their files.
+func undisturbed(t *testing.T) map[string][]story {
 	t.Helper()
-	every *= fewer
+	told := map[string][]story{}
 	for i, story := range stories(t) {
-		undisturbed := sim.NewScript()
-		undisturbed.Hush()
-		want := tell(t, undisturbed, story.lines)
-		for moment := i % every; moment < min(moments(undisturbed), 60); moment += every {
-			script := sim.NewScript()
-			script.Hush()
-			arrange(script, moment)
-			got := tell(t, script, story.lines)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s, disturbed at %d (-undisturbed +disturbed)\n%s\n%s", story.name, moment, strings.Join(story.lines, "\n"), diff)
-				break
-			}
+		script := sim.NewScript()
+		script.Hush()
+		story.number, story.end = i, tell(t, script, story.lines)
+		story.writes, story.passes = script.Writes(), script.Passes()
+		told[story.name] = append(told[story.name], story)
+	}
+	return told
+}
+
+// disturb plays the story once for each of its moments, or one in so many, disturbed then.
+func (s story) disturb(t *testing.T, every, moments int, arrange func(script *sim.Script, moment int)) {
+	t.Helper()
+	for moment := s.number % every; moment < min(moments, 60); moment += every {
+		script := sim.NewScript()
+		script.Hush()
+		arrange(script, moment)
+		got := tell(t, script, s.lines)
+		if diff := cmp.Diff(s.end, got); diff != "" {
+			t.Errorf("%s, disturbed at %d (-undisturbed +disturbed)\n%s\n%s", s.name, moment, strings.Join(s.lines, "\n"), diff)
+			return
 		}
 	}
 }
@@ -92,6 +113,11 @@ func sameAfterCrash(status string) string {
 type story struct {
 	name  string
 	lines []string
+
+	number int
+	// end is its status after each line, undisturbed, and writes and passes are how many there were on the way.
+	end            string
+	writes, passes int
 }
 
 // stories are the transcripts' inputs, each from its rollout on.
