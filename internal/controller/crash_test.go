@@ -53,7 +53,7 @@ func TestC11SettledMeansNoWrites(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ns := playtest.New(t)
+			ns := playtest.NewEarly(t)
 			createServices(t, ns, "active", "preview")
 			ns.StartController()
 			ns.CreateRollout(manifest)

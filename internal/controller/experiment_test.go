@@ -218,7 +218,7 @@ func TestAnExperimentKilledAtAnyMoment(t *testing.T) {
 // TestASettledExperimentIsLeftAlone watches for a while in which nothing is to be written.
 func TestASettledExperimentIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	ns := playtest.New(t)
+	ns := playtest.NewEarly(t)
 	ns.StartController()
 	ns.CreateExperiment(experimentOf("demo", "  duration: 1s\n  scaleDownDelaySeconds: 0"))
 	ns.CreateExperiment(strings.ReplaceAll(experimentOf("endless", ""), "name: canary}", "name: other}"))

@@ -50,7 +50,7 @@ type trip struct {
 
 func explorePlayground(t *testing.T, seed uint64) {
 	t.Helper()
-	p := &trip{Rand: rand.New(rand.NewPCG(seed, 0x5107ce)), t: t, ns: playtest.New(t)}
+	p := &trip{Rand: rand.New(rand.NewPCG(seed, 0x5107ce)), t: t, ns: playtest.NewEarly(t)}
 	p.begin()
 	for range 5 + p.IntN(4) {
 		p.history.WaitForEvents(1 + p.IntN(12))

@@ -251,7 +251,7 @@ func TestAThousandAnalysisRuns(t *testing.T) {
 	close(answer)
 	l.settle()
 
-	l.advance(began.Add(2 * time.Minute)) // as many measurements as are kept
+	l.advance(began.Add(110 * time.Second)) // as many measurements as are kept
 	goroutines, heap := footprint()
 	l.advance(began.Add(loadFor))
 	grownTo, heapNow := footprint()

@@ -5,4 +5,4 @@ package controller
 import "time"
 
 // loadFor is shorter where everything takes several times as long.
-const loadFor = 3 * time.Minute
+const loadFor = 140 * time.Second

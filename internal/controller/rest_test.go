@@ -68,7 +68,7 @@ func TestC11AtRest(t *testing.T) {
 	for name, c := range configurations {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ns := playtest.New(t)
+			ns := playtest.NewEarly(t)
 			createRoute(t, ns, c.manifest)
 			createTemplate(t, ns, "smoke")
 			ns.PassAnalysisRuns()

@@ -180,8 +180,8 @@ func (h *History) WaitForEvents(n int) bool { return h.waitForEvents(n, quiet) }
 
 // Quiet reports whether nothing changes for as long. Others may be busy meanwhile.
 func (h *History) Quiet(d time.Duration) bool {
-	stand()
-	defer sit()
+	seats.stand()
+	defer seats.sit(back)
 	return !h.waitForEvents(1, d)
 }
 

@@ -21,6 +21,7 @@ import (
 
 // Its path is too long for unix sockets, which must not matter.
 func TestStateSurvivesARestart(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 20), "data")
 	first := up(t, "--data-dir", dir, "--nodes", "1")
 	note := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "note"}, Data: map[string]string{"remember": "me"}}
@@ -51,6 +52,7 @@ func TestStateSurvivesARestart(t *testing.T) {
 }
 
 func TestStateSurvivesAKill(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	first := up(t, "--data-dir", dir, "--nodes", "1")
 	note := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "note"}}
@@ -66,6 +68,7 @@ func TestStateSurvivesAKill(t *testing.T) {
 }
 
 func TestTwoRunSideBySide(t *testing.T) {
+	t.Parallel()
 	one, other := up(t, "--nodes", "1"), up(t, "--nodes", "1")
 	if one.config.Host == other.config.Host {
 		t.Fatalf("both are at %s", one.config.Host)
