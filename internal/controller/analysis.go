@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -165,9 +164,9 @@ func (w *templateWalk) from(ctx context.Context, namespace string, ref v1alpha1.
 }
 
 // carryOutRuns carries a plan out, and asks the engine again about each AnalysisRun or Experiment that the API server does not take.
-func (r *Rollouts) carryOutRuns(ctx context.Context, log *slog.Logger, seen plan.Observed) (plan.Plan, error) {
+func (r *Rollouts) carryOutRuns(ctx context.Context, seen plan.Observed) (plan.Plan, error) {
 	for {
-		next, err := r.carryOut(ctx, log, seen)
+		next, err := r.carryOut(ctx, seen)
 		refused, ok := asRefusal(err, experiment.AnalysisRun, experimentKind)
 		switch {
 		case !ok:

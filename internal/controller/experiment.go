@@ -68,22 +68,22 @@ func startExperiments(mgr manager.Manager, events record.EventRecorder, log *slo
 
 // Reconcile is one pass over one Experiment.
 func (e *Experiments) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	log := e.log.With("experiment", req.String())
 	seen, err := e.observe(ctx, req.NamespacedName)
 	switch {
 	case apierrors.IsNotFound(err):
 		e.sent.forget(req.NamespacedName)
 		e.firsthand.forget(req.NamespacedName)
+		e.telling.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	case errors.Is(err, errBehind):
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}
-	next, err := e.carryOut(ctx, log, seen)
+	next, err := e.carryOut(ctx, seen)
 	switch {
 	case movedOn(err), errors.Is(err, errBehind):
-		log.Debug("the world has moved on, looking again", "error", err)
+		e.log.Debug("the world has moved on, looking again", "experiment", req.String(), "error", err)
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
 	case err != nil:
 		return reconcile.Result{}, err
@@ -156,7 +156,7 @@ func (e *Experiments) observeNamed(ctx context.Context, seen *experiment.Observe
 }
 
 // carryOut carries a plan out, and asks the engine again about each object that the API server does not take.
-func (e *Experiments) carryOut(ctx context.Context, log *slog.Logger, seen experiment.Observed) (experiment.Plan, error) {
+func (e *Experiments) carryOut(ctx context.Context, seen experiment.Observed) (experiment.Plan, error) {
 	for {
 		next := experiment.Next(seen)
 		if next.NeedsRollout {
@@ -170,13 +170,7 @@ func (e *Experiments) carryOut(ctx context.Context, log *slog.Logger, seen exper
 				return next, err
 			}
 		}
-		level := slog.LevelDebug // a pass that changes nothing has been told of before
-		if next.Writes() {
-			level = slog.LevelInfo
-		}
-		for _, n := range next.Notes {
-			log.Log(ctx, level, n.Text, "topic", n.Topic, "reason", n.Reason)
-		}
+		e.telling.tell(ctx, "experiment", client.ObjectKeyFromObject(seen.Experiment), next.Notes, next.Writes())
 		err := e.apply(ctx, seen.Experiment, next)
 		refused, ok := asRefusal(err, experiment.ReplicaSet, experiment.Service, experiment.AnalysisRun)
 		if !ok {

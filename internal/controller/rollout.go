@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,12 +49,12 @@ func NewRollouts(p Parts) *Rollouts {
 
 // Reconcile is one pass over one Rollout.
 func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	log := r.log.With("rollout", req.String())
 	seen, err := r.observe(ctx, req.NamespacedName)
 	switch {
 	case apierrors.IsNotFound(err):
 		r.sent.forget(req.NamespacedName)
 		r.firsthand.forget(req.NamespacedName)
+		r.telling.forget(req.NamespacedName)
 		r.late.settle(req.NamespacedName)
 		r.meters.Forget(telemetry.Rollouts, req.NamespacedName)
 		r.traces.Forget(req.NamespacedName)
@@ -66,14 +65,14 @@ func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 		return reconcile.Result{}, err
 	}
 
-	next, err := r.carryOutRuns(ctx, log, seen)
+	next, err := r.carryOutRuns(ctx, seen)
 	if refused, ok := asRefusal(err, experiment.ReplicaSet); ok {
 		seen.CreateFailure = &refused.CreateFailure
-		next, err = r.carryOutRuns(ctx, log, seen)
+		next, err = r.carryOutRuns(ctx, seen)
 	}
 	switch {
 	case movedOn(err), errors.Is(err, errBehind):
-		log.Debug("the world has moved on, looking again", "error", err)
+		r.log.Debug("the world has moved on, looking again", "rollout", req.String(), "error", err)
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
 	case err != nil:
 		return reconcile.Result{}, err
@@ -83,7 +82,7 @@ func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 	return reconcile.Result{RequeueAfter: max(next.Wake.Sub(r.clock.Now()), time.Millisecond)}, nil
 }
 
-func (r *Rollouts) carryOut(ctx context.Context, log *slog.Logger, seen plan.Observed) (plan.Plan, error) {
+func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed) (plan.Plan, error) {
 	next, err := r.decide(ctx, seen)
 	if err != nil {
 		return next, err
@@ -94,13 +93,7 @@ func (r *Rollouts) carryOut(ctx context.Context, log *slog.Logger, seen plan.Obs
 			return next, err
 		}
 	}
-	level := slog.LevelDebug // a pass that changes nothing has been told of before
-	if next.Writes() {
-		level = slog.LevelInfo
-	}
-	for _, n := range next.Notes {
-		log.Log(ctx, level, n.Text, "topic", n.Topic, "reason", n.Reason)
-	}
+	r.telling.tell(ctx, "rollout", client.ObjectKeyFromObject(seen.Rollout), next.Notes, next.Writes())
 	if next.Writes() {
 		telemetry.Wrote(ctx)
 	}

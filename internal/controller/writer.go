@@ -41,10 +41,12 @@ type writer struct {
 	sent   *sent
 	// firsthand is about what was there before this process.
 	firsthand *firsthand
+	// telling tells the log what is decided.
+	telling *telling
 }
 
 func newWriter(clk clock.PassiveClock, c client.Client, live client.Reader, log *slog.Logger) writer {
-	return writer{clock: clk, client: c, live: live, log: log, sent: newSent(), firsthand: newFirsthand()}
+	return writer{clock: clk, client: c, live: live, log: log, sent: newSent(), firsthand: newFirsthand(), telling: newTelling(log)}
 }
 
 // wrote remembers a write that the API server has answered with obj.
