@@ -2,7 +2,10 @@ package play
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 )
 
 // What a HorizontalPodAutoscaler does where its behavior says nothing else: it looks every 15 seconds, adds as many pods as there are, or
@@ -28,11 +31,8 @@ func (p *player) setLoad(load int32) {
 	a.load, a.loaded = load, true
 	now, calm := p.since(), autoscalerCalm
 	if b := p.Autoscaler.Spec.Behavior; b != nil {
-		for _, rules := range []any{b.ScaleUp, b.ScaleDown} {
-			if rules != nil {
-				p.warn("the autoscaler's behavior is played as if only its stabilization window for fewer pods were set")
-				break
-			}
+		if !isPlayed(b) {
+			p.warn("the autoscaler's behavior is played as if only its stabilization window for fewer pods were set")
 		}
 		if b.ScaleDown != nil && b.ScaleDown.StabilizationWindowSeconds != nil {
 			calm = time.Duration(*b.ScaleDown.StabilizationWindowSeconds) * time.Second
@@ -47,6 +47,32 @@ func (p *player) setLoad(load int32) {
 	default:
 		a.at = 0
 	}
+}
+
+// isPlayed reports whether a behavior is what is played: besides the window for fewer pods it may have the rules that the API server writes
+// where there are none.
+func isPlayed(b *autoscalingv2.HorizontalPodAutoscalerBehavior) bool {
+	const period = int32(autoscalerPeriod / time.Second)
+	all := autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PercentScalingPolicy, Value: 100, PeriodSeconds: period}
+	four := autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PodsScalingPolicy, Value: autoscalerStep, PeriodSeconds: period}
+	up := b.ScaleUp
+	atOnce := up == nil || up.StabilizationWindowSeconds == nil || *up.StabilizationWindowSeconds == 0
+	return atOnce && isDefault(up, all, four) && isDefault(b.ScaleDown, all)
+}
+
+// isDefault reports whether rules, but for their window, are those that there are without any.
+func isDefault(rules *autoscalingv2.HPAScalingRules, defaults ...autoscalingv2.HPAScalingPolicy) bool {
+	switch {
+	case rules == nil:
+		return true
+	case rules.SelectPolicy != nil && *rules.SelectPolicy != autoscalingv2.MaxChangePolicySelect, rules.Tolerance != nil:
+		return false
+	case len(rules.Policies) == 0:
+		return true
+	}
+	return len(rules.Policies) == len(defaults) && !slices.ContainsFunc(rules.Policies, func(p autoscalingv2.HPAScalingPolicy) bool {
+		return !slices.Contains(defaults, p)
+	})
 }
 
 // wantedSize is what the load asks for, within the limits.
