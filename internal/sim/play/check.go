@@ -53,7 +53,8 @@ func (s Stage) checkEvent(e Event) error {
 		}
 	case "load":
 		if s.Autoscaler == nil {
-			return errors.New("load is for a HorizontalPodAutoscaler, and there is none of this Rollout: give its manifest too, or write scale NUMBER")
+			return fmt.Errorf("%q is for a HorizontalPodAutoscaler, and there is none of this Rollout: give its manifest too, or write \"scale %d\"",
+				e, e.number())
 		}
 	}
 	return nil

@@ -4,12 +4,16 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
 // TestScenariosOfWhatIsNotThere are refused before anything is played.
 func TestScenariosOfWhatIsNotThere(t *testing.T) {
 	stage := hour()
+	stage.Services = []*corev1.Service{{ObjectMeta: metav1.ObjectMeta{Name: "web-canary"}}}
 	stage.Templates = map[v1alpha1.AnalysisTemplateRef]*v1alpha1.AnalysisTemplateSpec{
 		{TemplateName: "smoke"}: {Metrics: []v1alpha1.Metric{{Name: "smoke-test", Provider: v1alpha1.MetricProvider{Job: &v1alpha1.JobMetric{}}}}},
 	}
@@ -17,8 +21,10 @@ func TestScenariosOfWhatIsNotThere(t *testing.T) {
 		"at 1m abort\nat 2m fail metric smoke-tst": `bad.txt:2: there is no metric "smoke-tst": did you mean "smoke-test"?`,
 		"at 1m value metric smoke-test 3":          `bad.txt:1: metric "smoke-test" is a Job, which has no value`,
 		"at 1m image ap=v3":                        `bad.txt:1: there is no container "ap": did you mean "app"?`,
-		"at 1m delete service web":                 `bad.txt:1: there is no Service "web": there are none`,
-		"at 1m load 3":                             `bad.txt:1: load is for a HorizontalPodAutoscaler`,
+		"at 1m delete service web-canry":           `bad.txt:1: there is no Service "web-canry": did you mean "web-canary"?`,
+		"at 1m restore service preview":            `bad.txt:1: there is no Service "preview": there are web-canary`,
+		"at 1m load 3":                             `bad.txt:1: "load 3" is for a HorizontalPodAutoscaler, and there is none of this Rollout: give its manifest too, or write "scale 3"`,
+		"at 1m takes metric smoke 90s":             `bad.txt:1: there is no metric "smoke": did you mean "smoke-test"?`,
 	} {
 		events, err := ParseScenario("bad.txt", text)
 		if err != nil {

@@ -83,8 +83,13 @@ func parseEvent(words []string) (Event, error) {
 	if patterns[0] == "" {
 		return Event{}, fmt.Errorf("%s takes nothing behind it, and has %q", e.Verb, strings.Join(e.Args, " "))
 	}
-	return Event{}, fmt.Errorf("%s wants %s behind it, and has %q", e.Verb, strings.Join(patterns, ", or "), strings.Join(e.Args, " "))
+	return Event{}, fmt.Errorf("%s wants %s behind it, and has %q: write for example %q",
+		e.Verb, strings.Join(patterns, ", or "), strings.Join(e.Args, " "), e.Verb+" "+examples.Replace(patterns[0]))
 }
+
+// examples are what can take the place of the words in capitals.
+var examples = strings.NewReplacer("metric NAME", "metric error-rate", "service NAME", "service web-canary", "CONTAINER=IMAGE", "web=web:3",
+	"NUMBER", "3", "VALUE", "0.2", "DURATION", "90s")
 
 // meant says which word was probably meant, or which there are.
 func meant(word string, known []string) string {
