@@ -24,9 +24,15 @@ func (p *pass) pointBasic(c spec.Canary) {
 
 // takesOver reports whether the new version is about to be the only one, and can answer for the stable one already. The stable
 // Service is moved then, before the last stable pod goes and not after it.
+//
+// Where somebody has deleted the stable version the Service may still send to one that was overtaken. That is followed as soon as the new
+// version can answer, whatever its step says: it has all pods.
 func (p *pass) takesOver(c spec.Canary) bool {
-	stable := p.stableBeside()
-	if stable == nil || p.is.Abort || p.weight(c) < c.MaxWeight {
+	stable, gone := p.stableBeside(), p.stable == nil && !p.promoted()
+	if gone {
+		stable = p.find(p.selects(c.StableService.Name))
+	}
+	if stable == nil || p.is.Abort || !gone && p.weight(c) < c.MaxWeight {
 		return false
 	}
 	if p.selects(c.StableService.Name) == p.is.CurrentPodHash { // it has been moved; one pod that fails is no reason to go back
