@@ -86,6 +86,9 @@ func (r *routing) weigh() (weight int32, why string) {
 	if r.stableBeside() == nil && r.carrier() == r.new || r.stableService.Name == "" {
 		return r.settle()
 	}
+	if r.EnforceMaxSurge && r.sharesStable() {
+		return r.canary.MaxWeight, "both services send to it, and the stable one has to be free for the stable version"
+	}
 	carrier, want, why := r.carrier(), r.goal(), r.whyGoal()
 	if want > 0 && carrier.fleet().available == 0 && r.replicas() > 0 {
 		want, why = 0, "it has no available pod"
@@ -105,7 +108,7 @@ func (r *routing) weigh() (weight int32, why string) {
 		gradual: r.gradual(),
 	}
 	next := m.next()
-	r.holds = want < r.now && r.stable.stale() || r.takesBack(next)
+	r.holds = want < r.now && r.stable.stale() || r.misleads(next, want)
 	switch {
 	case next == want && want == r.now:
 		return next, fmt.Sprintf("%s as it should be", r.portionText(want))
@@ -120,10 +123,27 @@ func (r *routing) weigh() (weight int32, why string) {
 	return next, "the stable version cannot carry more yet"
 }
 
-// takesBack reports whether a weight that is no rise would take traffic from the canary all the same, and send it to where nobody can
-// carry it. Routers that do not show what the status has may be further than that: a pass raised the weight and could not record it.
-func (r *routing) takesBack(weight int32) bool {
-	return weight <= r.now && !r.inForce && r.carrier().fleet().serving() > 0 && r.stable.certain() < r.room().enough(r.canary.MaxWeight-weight)
+// sharesStable reports whether both Services send to one version that is not the stable one: somebody has pointed the stable Service there, or
+// the strategy before this one. The version keeps all its pods for that, and leaves the stable one no room to have as many before the Service
+// comes back to it.
+func (r *routing) sharesStable() bool {
+	c, name := r.carrier(), r.stableService.Name
+	return c != nil && r.stable != nil && c != r.stable && r.selects(name) == c.hash && r.observedSelects(name) == c.hash && r.observedSelects(r.canaryService.Name) == c.hash
+}
+
+// misleads reports whether to bring the routers in line could send traffic to where nobody can carry it. Routers that do not show what the
+// status has may be further than that, or not as far: a pass told some of them and could not record it.
+func (r *routing) misleads(weight, want int32) bool {
+	canary, stable := r.carrier().fleet().serving(), r.stable.certain()
+	switch {
+	case r.inForce, r.replicas() == 0:
+		return false
+	case canary == 0:
+		return stable == 0
+	case weight == want && want > r.now: // it is ready for that
+		return false
+	}
+	return stable < r.room().enough(r.canary.MaxWeight-weight)
 }
 
 // settle is the weight once both Services send to one version: none for the canary, whatever was there before.
@@ -210,9 +230,6 @@ func (r *routing) sends() (bool, string) {
 // reached reports whether the pods are as the current step wants them, or else what is missing.
 func (r *routing) reached() (bool, string) {
 	want := r.aim()
-	if r.alone() {
-		want = r.replicas()
-	}
 	want = max(want, roomFor(r.new, r.withSurge(r.new, want), r.free()))
 	canary := r.new.fleet()
 	if !r.canary.Threshold.Met(canary.available, want) {

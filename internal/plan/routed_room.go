@@ -49,13 +49,13 @@ func (o room) least(weight int32) int32 {
 	return o.atLeast(max(1, n-o.tolerated))
 }
 
-// enough is how many pods a weight may be sent to.
+// enough is how many pods a weight may be sent to: one at the least, however many may be missing.
 func (o room) enough(weight int32) int32 {
 	n := share(weight, o.replicas, o.max)
 	if o.most < noLimit {
 		return min(n, o.least(weight))
 	}
-	return n - o.tolerated
+	return max(min(1, n), n-o.tolerated)
 }
 
 // keeps is how many pods a side keeps for a weight, while the other has so many and is to have so many: it gives up no more than that lacks.
@@ -86,8 +86,12 @@ func roomFor(v *version, to, free int32) int32 {
 	return min(to, v.desired()+min(free, noLimit-v.desired()))
 }
 
-// aim is how many pods the new version comes to at the current step. What the step asks for beyond the limit nobody can have.
+// aim is how many pods the new version comes to at the current step. What the step asks for beyond the limit nobody can have, and the only
+// version there is has all, whatever its step says.
 func (r *routing) aim() int32 {
+	if r.alone() {
+		return r.replicas()
+	}
 	weight := r.weight(r.canary)
 	n, _ := r.canarySize(weight)
 	if !r.DynamicStableScale {

@@ -74,16 +74,36 @@ func (r *routing) pointCanary() {
 }
 
 // standsIn reports whether the new version can take over from one that was overtaken, there being no stable one to do so, or none that
-// has a pod.
+// has a pod. One that somebody has aborted does so only where nobody serves any more.
 func (r *routing) standsIn() bool {
-	return (r.alone() || r.stableIsDown()) && r.inForce && r.new.certain() >= max(min(1, r.replicas()), r.room().enough(r.now))
+	if r.abandoned() {
+		return false
+	}
+	return (r.alone() || r.stableIsDown()) && r.new.certain() >= max(min(1, r.replicas()), r.room().enough(r.mayCarry()))
+}
+
+// abandoned reports whether an update was aborted that cannot go back to the stable version, which is gone, while the version that it was to
+// overtake still serves: then that does so for as long as somebody tries again, or something else.
+func (r *routing) abandoned() bool {
+	c := r.carrier()
+	return r.is.Abort && r.stable == nil && c != r.new && c.fleet().serving() > 0
+}
+
+// mayCarry is the most that the canary Service may carry.
+func (r *routing) mayCarry() int32 {
+	if r.inForce {
+		return r.now
+	}
+	return r.canary.MaxWeight
 }
 
 // neededBehind is how many pods a version needs before a Service without weight selects it: whoever asks the Service by its name is to
 // be answered.
 func (r *routing) neededBehind(name string, v *version) int32 {
 	switch {
-	case r.is.Abort, r.canary.PingPong && r.owned(name), r.replicas() == 0:
+	case r.replicas() == 0:
+		return 0
+	case r.now == 0 && (r.is.Abort || r.canary.PingPong && r.owned(name)): // nobody sends to it
 		return 0
 	case !r.owned(name):
 		return max(1, v.desired())

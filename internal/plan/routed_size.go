@@ -10,6 +10,12 @@ import (
 // size gives the versions that serve, or are about to, their pods.
 func (r *routing) size() {
 	stable := r.stableBeside()
+	if r.abandoned() {
+		if r.create != nil {
+			r.scaleNew(0, "the update was aborted")
+		}
+		return
+	}
 	if stable == nil {
 		to := roomFor(r.new, r.withSurge(r.new, r.replicas()), r.free()) // others may still have pods
 		r.resize(r.new, to, fmt.Sprintf("the only version takes all %d", r.replicas()))
@@ -98,18 +104,24 @@ func (r *routing) canaryScale() (spec.SetCanaryScale, bool) {
 	return spec.SetCanaryScale{}, false
 }
 
-// carried is how many pods a version keeps for the weight that is in force.
+// carried is how many pods a version other than the stable one keeps for the weight that is in force.
 func (r *routing) carried(v *version) int32 {
-	if v == nil || r.carrier() != v {
+	if v == nil {
 		return 0
 	}
-	if _, explicit := r.canaryScale(); explicit && v == r.new && r.now <= r.goal() {
-		return min(r.now, 1, r.replicas()) // the user said how many, whatever the weight is to be; but not none
+	weight := int32(0)
+	if r.carrier() == v {
+		weight = r.now
+	}
+	if r.observedSelects(r.stableService.Name) == v.hash { // by hand, or by the strategy before this one
+		weight = r.canary.MaxWeight - r.now + weight
+	} else if _, explicit := r.canaryScale(); explicit && v == r.new && weight <= r.goal() {
+		return min(weight, 1, r.replicas()) // the user said how many, whatever the weight is to be; but not none
 	}
 	if r.alone() {
-		return r.room().keeps(r.now, r.new.desired(), r.replicas())
+		return r.room().keeps(weight, r.new.desired(), r.replicas())
 	}
-	return r.room().keeps(r.now, r.stable.desired(), r.room().sized(r.canary.MaxWeight-r.goal()))
+	return r.room().keeps(weight, r.stable.desired(), r.room().sized(r.canary.MaxWeight-r.goal()))
 }
 
 // inherited is how many pods the new version gets to take the part over of one that it has overtaken, where the stable version has
@@ -118,7 +130,7 @@ func (r *routing) inherited() int32 {
 	if c := r.carrier(); c == nil || c == r.new || !r.stableIsDown() {
 		return 0
 	}
-	return share(r.now, r.replicas(), r.canary.MaxWeight)
+	return share(r.mayCarry(), r.replicas(), r.canary.MaxWeight)
 }
 
 // stableIsDown reports whether the stable version has no available pod, though it should have.

@@ -32,7 +32,7 @@ type routing struct {
 	routers []traffic.Router
 	// stableService and canaryService are the Services by the part that they play now.
 	stableService, canaryService spec.Reference
-	// now is the weight of the canary Service as the status has it.
+	// now is the weight of the canary Service: as the status has it, or as routers are known to have it that are elsewhere.
 	now int32
 	// additional is the weight of destinations that are neither.
 	additional []traffic.Destination
@@ -62,8 +62,22 @@ func (p *pass) newRouting(c spec.Canary) *routing {
 	r.now, recorded = r.recordedWeight()
 	r.additional = r.recordedAdditional()
 	r.inForce = recorded && r.carriedOut(r.split(r.now))
+	if recorded && !r.inForce && r.stable.certain() < r.room().enough(c.MaxWeight) {
+		r.seeWeight()
+	}
 	r.additional = p.experimentDestinations(c)
 	return r
+}
+
+// seeWeight takes for the weight in force what all routers show, if they agree: a pass set it and could not record it. It has to try one
+// after the other, so it is asked for only where traffic may not go back to the stable version as it pleases.
+func (r *routing) seeWeight() {
+	for weight := range r.canary.MaxWeight + 1 {
+		if r.carriedOut(r.split(weight)) {
+			r.now, r.inForce = weight, true
+			return
+		}
+	}
 }
 
 // servicesByPart are the Services as they serve now: with pingPong the status remembers whose turn it is.
