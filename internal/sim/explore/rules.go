@@ -42,18 +42,20 @@ type rules struct {
 	at   time.Time
 	// meddled: something happened from outside between what the pass decided and its end.
 	meddled bool
-	// acting: a pass is under way, and time may pass between its writes.
-	acting bool
+	// acting: a pass is under way, and time may pass between its writes; points: it is to point a Service elsewhere.
+	acting, points bool
 }
 
 // before notes how things are just before something happens from outside.
 func (r *rules) before() { r.look() }
 
-// during allows for what happens from outside in the middle of a pass: pods that go before a switch that was decided on when they were
-// available, and that serve behind it.
+// during allows for what happens from outside in the middle of a pass that switches a Service: pods that go before that, and serve behind it.
 func (r *rules) during(move func()) {
 	available, serving := r.world.Available(), r.servingNow()
 	move()
+	if !r.points {
+		return
+	}
 	r.missing += max(0, available-r.world.Available()-max(0, serving-r.servingNow()))
 }
 
@@ -94,7 +96,7 @@ func (r *rules) wrote() {
 
 // plan checks what the controller decided, before it is done.
 func (r *rules) plan(p sim.Pass) {
-	r.meddled, r.acting = false, r.history.Shell
+	r.meddled, r.acting, r.points = false, r.history.Shell, points(p.Plan)
 	s, ok := r.resolve(p.Observed.Rollout, p.Observed.Workload)
 	r.allow(resolved{s, ok})
 	unseen := p.Unseen
@@ -118,7 +120,7 @@ func (r *rules) plan(p sim.Pass) {
 
 // write is called before each write of tier two's shell: between a decision and its writes other things may happen.
 func (r *rules) write(p sim.Pass) {
-	r.tightened, r.written = tightens(p.Plan), r.world.Rollout()
+	r.tightened, r.points, r.written = tightens(p.Plan), points(p.Plan), r.world.Rollout()
 	if p.Observed.Rollout != nil {
 		r.seen = p.Observed.Rollout
 	}
@@ -145,9 +147,17 @@ func tightens(p plan.Plan) bool {
 	})
 }
 
+// points reports whether a plan points a Service elsewhere.
+func points(p plan.Plan) bool {
+	return slices.ContainsFunc(p.Route, func(c plan.Change) bool {
+		u, ok := c.(plan.UpdateService)
+		return ok && selected(u.From) != selected(u.To)
+	})
+}
+
 // pass checks what was written down, and told.
 func (r *rules) pass(p sim.Pass) {
-	r.acting = false
+	r.acting, r.points = false, false
 	r.passes++
 	if r.history.telling {
 		r.history.log("%s pass %s; there are %s", r.world.Elapsed(), tellPass(p), r.world.Pods())
