@@ -196,6 +196,21 @@ func Index(ctx context.Context, indexer client.FieldIndexer, clusterTemplates bo
 	return nil
 }
 
+// newClient says how clients of the API server are made.
+func newClient(clusterTemplates bool) client.NewClientFunc {
+	return func(config *rest.Config, o client.Options) (client.Client, error) {
+		c, err := client.New(config, o)
+		if err != nil {
+			return nil, err
+		}
+		c = terse{c}
+		if !clusterTemplates {
+			c = namespaced{c}
+		}
+		return c, nil
+	}
+}
+
 func newManager(config *rest.Config, o Options, clusterTemplates bool) (manager.Manager, error) {
 	caches, err := caching(o)
 	if err != nil {
@@ -205,6 +220,7 @@ func newManager(config *rest.Config, o Options, clusterTemplates bool) (manager.
 		Scheme:                        Scheme(),
 		Cache:                         caches,
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // of traffic routers
+		NewClient:                     newClient(clusterTemplates),
 		Metrics:                       metricsserver.Options{BindAddress: address(o.MetricsPort)},
 		HealthProbeBindAddress:        address(o.HealthzPort),
 		PprofBindAddress:              o.PprofAddress,
@@ -215,12 +231,6 @@ func newManager(config *rest.Config, o Options, clusterTemplates bool) (manager.
 		RetryPeriod:                   &o.RetryPeriod,
 		// A standby fills its caches, so that it works from the moment on when it leads.
 		Controller: runtimeconfig.Controller{EnableWarmup: new(true)},
-	}
-	if !clusterTemplates {
-		options.NewClient = func(config *rest.Config, o client.Options) (client.Client, error) {
-			c, err := client.New(config, o)
-			return namespaced{c}, err
-		}
 	}
 	var lease *election
 	if o.LeaderElect {
