@@ -8,7 +8,8 @@ import (
 )
 
 // notOnlyTold leaves out the first news of each change of a ReplicaSet's size: that it was written, mostly by this controller, and that
-// its own controller has read it. What it does about it comes as the next news, and before that there is nothing to decide.
+// its own controller has read it. What it does about it comes as the next news, and before that there is nothing to decide. It leaves the
+// last news out as well, that pods which do not count any more are gone.
 var notOnlyTold = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool {
 		set, ok := e.Object.(*appsv1.ReplicaSet)
@@ -17,7 +18,13 @@ var notOnlyTold = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*appsv1.ReplicaSet)
 		after, alsoOK := e.ObjectNew.(*appsv1.ReplicaSet)
-		return !ok || !alsoOK || before.Generation == after.Generation && !onlyRead(before, after) || before.Generation != after.Generation && !unread(after)
+		if !ok || !alsoOK {
+			return true
+		}
+		if before.Generation != after.Generation {
+			return !unread(after)
+		}
+		return !onlyRead(before, after) && !onlyGone(before, after)
 	},
 }
 
@@ -36,4 +43,15 @@ func onlyRead(before, after *appsv1.ReplicaSet) bool {
 	status := before.Status
 	status.ObservedGeneration = after.Status.ObservedGeneration
 	return equality.Semantic.DeepEqual(status, after.Status)
+}
+
+// onlyGone reports whether nothing has changed but how many pods are on their way out.
+func onlyGone(before, after *appsv1.ReplicaSet) bool {
+	if equality.Semantic.DeepEqual(before.Status.TerminatingReplicas, after.Status.TerminatingReplicas) {
+		return false
+	}
+	status, meta := before.Status, before.ObjectMeta
+	status.TerminatingReplicas = after.Status.TerminatingReplicas
+	meta.ResourceVersion, meta.ManagedFields = after.ResourceVersion, after.ManagedFields
+	return equality.Semantic.DeepEqual(status, after.Status) && equality.Semantic.DeepEqual(meta, after.ObjectMeta)
 }

@@ -26,6 +26,7 @@ func TestNewsOfReplicaSetsThatLeaveNothingToDecide(t *testing.T) {
 		set.Status.Conditions = []appsv1.ReplicaSetCondition{{Type: appsv1.ReplicaSetReplicaFailure}}
 	}
 	noted := func(set *appsv1.ReplicaSet) { set.Annotations = map[string]string{"scale-down-deadline": "soon"} }
+	going := func(set *appsv1.ReplicaSet) { set.Status.TerminatingReplicas = new(int32(1)) }
 	leaving := func(set *appsv1.ReplicaSet) { set.DeletionTimestamp = &metav1.Time{} }
 	for name, c := range map[string]struct {
 		before, after *appsv1.ReplicaSet
@@ -39,6 +40,9 @@ func TestNewsOfReplicaSetsThatLeaveNothingToDecide(t *testing.T) {
 		"it is read, and pods cannot be made":   {with(setAt(4, 2, 1, 3, 3), failing), with(setAt(4, 2, 2, 3, 3), failing), true},
 		"a pod is available":                    {setAt(1, 1, 1, 1, 0), setAt(1, 1, 1, 1, 1), true},
 		"an annotation":                         {setAt(1, 1, 1, 1, 1), with(setAt(1, 1, 1, 1, 1), noted), true},
+		"a pod that is on its way out is gone":  {with(setAt(1, 1, 1, 1, 1), going), setAt(1, 1, 1, 1, 1), false},
+		"the same, with an annotation":          {with(setAt(1, 1, 1, 1, 1), going), with(setAt(1, 1, 1, 1, 1), noted), true},
+		"the same, and another is available":    {with(setAt(2, 1, 1, 2, 1), going), setAt(2, 1, 1, 2, 2), true},
 		"its deletion":                          {setAt(0, 1, 1, 0, 0), with(setAt(0, 2, 1, 0, 0), leaving), true},
 	} {
 		if tells := notOnlyTold.Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); tells != c.tells {

@@ -221,6 +221,7 @@ func newManager(config *rest.Config, o Options, clusterTemplates bool) (manager.
 		Cache:                         caches,
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // of traffic routers
 		NewClient:                     newClient(clusterTemplates),
+		MapperProvider:                newMapper,
 		Metrics:                       metricsserver.Options{BindAddress: address(o.MetricsPort)},
 		HealthProbeBindAddress:        address(o.HealthzPort),
 		PprofBindAddress:              o.PprofAddress,
