@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// mapper remembers under which resource the API server has a kind. To look that up in what discovery has told costs as much as half
+// mapper remembers under which resource the API server has a kind. To look that up in what discovery has told costs a good part of what
 // a write does, and each event and each write asks for it. What a kind is called does not change while it is there; what was not found
 // is looked for again.
 type mapper struct {

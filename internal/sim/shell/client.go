@@ -127,7 +127,8 @@ func (c *apiClient) patch(o client.Object, patch client.Patch, status bool) erro
 		if !changed {
 			c.pass.Idle = fmt.Sprintf("patch of %s %s that changes nothing: %s", k.Kind, o.GetName(), data)
 		}
-		copyInto(now, o)
+		o.SetUID(now.GetUID()) // no more is asked for
+		o.SetResourceVersion(now.GetResourceVersion())
 		return nil
 	})
 }
