@@ -5,6 +5,7 @@ import (
 	encodingjson "encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -115,11 +116,37 @@ func (l *linter) checkRollout(o *object, ro *v1alpha1.Rollout) {
 
 // problems reports what the controller would, unless it has been said already.
 func (l *linter) problems(o *object, problems []spec.Problem) {
-	for _, p := range problems {
+	for _, p := range append(l.sharpen(o, problems), problems...) {
 		if !o.told(p.Field) {
 			l.mistake(o, p.Field, "%s", p.Text)
 		}
 	}
+}
+
+// otherField is what a text calls a field that is not the one it is about.
+var otherField = regexp.MustCompile(`trafficRouting\.\w+`)
+
+// sharpen takes back what a rule of the schema says of a whole list, where the controller tells the same of its items with their values,
+// which rules cannot. What it returns is to be told instead.
+func (l *linter) sharpen(o *object, problems []spec.Problem) (exact []spec.Problem) {
+	l.findings = slices.DeleteFunc(l.findings, func(f Finding) bool {
+		other := otherField.FindString(f.Message)
+		if f.Severity != Error || f.Object != o.title() || f.File != o.file || other == "" {
+			return false
+		}
+		said := len(exact)
+		for _, p := range problems {
+			if strings.HasPrefix(p.Field, f.Field+"[") && strings.Contains(p.Text, other) {
+				exact = append(exact, p)
+			}
+		}
+		if len(exact) == said {
+			return false
+		}
+		o.mistakes = slices.DeleteFunc(o.mistakes, func(field string) bool { return field == f.Field })
+		return true
+	})
+	return exact
 }
 
 // read reads fields of an object as a type, for those who look at what it names.
