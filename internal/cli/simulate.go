@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/cli/live"
 	"github.com/sluice-delivery/sluice/internal/hazard"
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
+	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim/play"
 	"github.com/sluice-delivery/sluice/internal/view"
 )
@@ -284,6 +285,7 @@ func (a *app) stageLive(cmd *cobra.Command, stage *play.Stage, name string) erro
 		return missing(cmd.Context(), c, name, err)
 	}
 	stage.Rollout, stage.Services, stage.Templates = seen.Rollout, seen.Services, seen.Templates
+	stage.Stable = stableBeside(seen)
 	for _, o := range seen.Routes {
 		stage.Routes = append(stage.Routes, o)
 	}
@@ -295,4 +297,20 @@ func (a *app) stageLive(cmd *cobra.Command, stage *play.Stage, name string) erro
 		stage.Deployment = d
 	}
 	return nil
+}
+
+// stableBeside is what the stable version is made from while there is another one, nil if there is none.
+func stableBeside(seen plan.Observed) *corev1.PodTemplateSpec {
+	status := seen.Rollout.Status
+	if status.StableRS == "" || status.StableRS == status.CurrentPodHash {
+		return nil
+	}
+	for _, set := range seen.ReplicaSets {
+		if set.Labels[v1alpha1.PodTemplateHashLabel] == status.StableRS {
+			template := set.Spec.Template.DeepCopy()
+			delete(template.Labels, v1alpha1.PodTemplateHashLabel)
+			return template
+		}
+	}
+	return nil // it was deleted
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
-func TestMain(m *testing.M) { playtest.Main(m) }
+func TestMain(m *testing.M) { playtest.Main(m, playtest.WithGatewayAPI) }
 
 const web = `
 apiVersion: argoproj.io/v1alpha1

@@ -42,6 +42,8 @@ type Stage struct {
 	Providers []string
 	// Images, by container, are what is updated to. Without any the update is to the template as it is, from an earlier one.
 	Images map[string]string
+	// Stable is what the stable version is made from, where an update of the Rollout is under way. The one that is played begins there.
+	Stable *corev1.PodTemplateSpec
 	// PodStartup is how long a pod takes to become ready.
 	PodStartup time.Duration
 	Scenario   []Event
@@ -124,6 +126,10 @@ func (p *player) stage() {
 	p.before = *p.template().DeepCopy()
 	if c := p.before.Spec.Containers; len(p.Images) == 0 && len(c) > 0 {
 		c[0].Image = earlier
+	}
+	if p.Stable != nil {
+		p.before = *p.Stable.DeepCopy()
+		p.warn("an update is under way: what is played is from the stable version, as if it had not begun")
 	}
 	p.edit(func(t *corev1.PodTemplateSpec) { *t = *p.before.DeepCopy() })
 	p.world.Watch = p.watch
