@@ -14,6 +14,7 @@
 //	steps.go       is the current step complete? then which one is next
 //	routed.go      a canary whose traffic is split by routers: weight.go says how fast its weight moves, routed_size.go how many pods
 //	               each version has meanwhile and routed_room.go how many there is room for, routing.go what the routers are to carry out
+//	               and routed_inforce.go what they do
 //	bluegreen.go   the same for the other strategy: two stacks, and a Service that switches between them
 //	services.go    which Services are whose, and what they select
 //	giveback.go    what the spec names no more: routes first, then Services

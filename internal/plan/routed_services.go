@@ -89,14 +89,6 @@ func (r *routing) abandoned() bool {
 	return r.is.Abort && r.stable == nil && c != r.new && c.fleet().serving() > 0
 }
 
-// mayCarry is the most that the canary Service may carry.
-func (r *routing) mayCarry() int32 {
-	if r.inForce {
-		return r.now
-	}
-	return r.canary.MaxWeight
-}
-
 // neededBehind is how many pods a version needs before a Service without weight selects it: whoever asks the Service by its name is to
 // be answered.
 func (r *routing) neededBehind(name string, v *version) int32 {

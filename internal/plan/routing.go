@@ -36,7 +36,7 @@ type routing struct {
 	now int32
 	// additional is the weight of destinations that are neither.
 	additional []traffic.Destination
-	// inForce: before this pass every router was seen to carry out what the status has. Only then is it known who carries what.
+	// inForce: before this pass every router was seen to carry out that weight. Only then is it known who carries what.
 	inForce bool
 	// holds: traffic would come back to the stable version, and how many pods that has is not known yet, or too few. Routers are left as they
 	// are: after a crash some may have given back more than the others, or have been given more than the status tells.
@@ -69,37 +69,12 @@ func (p *pass) newRouting(c spec.Canary) *routing {
 	return r
 }
 
-// seeWeight takes for the weight in force what all routers show, if they agree: a pass set it and could not record it. It has to try one
-// after the other, so it is asked for only where traffic may not go back to the stable version as it pleases.
-func (r *routing) seeWeight() {
-	for weight := range r.canary.MaxWeight + 1 {
-		if r.carriedOut(r.split(weight)) {
-			r.now, r.inForce = weight, true
-			return
-		}
-	}
-}
-
 // servicesByPart are the Services as they serve now: with pingPong the status remembers whose turn it is.
 func (p *pass) servicesByPart(c spec.Canary) (stable, canary spec.Reference) {
 	if c.PingPong && p.is.Canary.StablePingPong != v1alpha1.Ping {
 		return c.CanaryService, c.StableService
 	}
 	return c.StableService, c.CanaryService
-}
-
-// recordedWeight is the canary Service's weight in the status, which goes by the name of the Service: parts change.
-func (r *routing) recordedWeight() (weight int32, recorded bool) {
-	w := r.was.Canary.Weights
-	if w == nil {
-		return 0, false
-	}
-	for _, d := range []v1alpha1.WeightDestination{w.Canary, w.Stable} {
-		if d.ServiceName == r.canaryService.Name {
-			return min(d.Weight, r.canary.MaxWeight), true
-		}
-	}
-	return 0, false
 }
 
 // split is the whole split with a weight for the canary.
