@@ -23,6 +23,7 @@ import (
 // that is terminated ends by itself then, as all do that have measured nothing.
 type analyses struct {
 	templates analysis.Templates
+	version   string                  // of the templates
 	runs      []*v1alpha1.AnalysisRun // in the order of their creation; replaced as a whole, never changed
 	past      past[[]*v1alpha1.AnalysisRun]
 	// taken are names of AnalysisRuns that belong to somebody else, refused is why the API server takes no new ones.
@@ -96,8 +97,7 @@ func (w *World) PutTemplates(templates analysis.Templates) {
 		all = analysis.Templates{}
 	}
 	maps.Copy(all, templates)
-	w.analyses.templates = all
-	w.notify()
+	w.setTemplates(all)
 }
 
 // DeleteTemplate deletes an AnalysisTemplate.
@@ -113,7 +113,11 @@ func (w *World) putTemplate(name string, template *v1alpha1.AnalysisTemplateSpec
 	if template == nil {
 		delete(templates, ref)
 	}
-	w.analyses.templates = templates
+	w.setTemplates(templates)
+}
+
+func (w *World) setTemplates(templates analysis.Templates) {
+	w.analyses.templates, w.analyses.version = templates, w.nextVersion()
 	w.notify()
 }
 

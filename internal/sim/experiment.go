@@ -39,6 +39,8 @@ type ExperimentController struct {
 
 	world  *World
 	agenda agenda
+	// told is what the watches have told of each Experiment.
+	told map[string]string
 }
 
 // ExperimentPass is one round of the controller.
@@ -55,15 +57,27 @@ func (w *World) ControlExperiments(c *ExperimentController) {
 		c.Next = experiment.Next
 	}
 	w.experiments.controller = c
-	c.wakeUp()
+	c.begin()
 }
 
-func (c *ExperimentController) wakeUp() {
+// begin is what a controller does first: it looks at everything.
+func (c *ExperimentController) begin() {
+	if c != nil {
+		c.told = map[string]string{}
+		c.hear()
+	}
+}
+
+// hear arranges a look at each Experiment that there is news of.
+func (c *ExperimentController) hear() {
 	if c == nil {
 		return
 	}
 	for _, ex := range c.world.experiments.all {
-		c.agenda.look(ex.Name, c.world.now.Add(c.world.Lag()))
+		if news := c.world.newsOf(ex); news != c.told[ex.Name] {
+			c.told[ex.Name] = news
+			c.agenda.look(ex.Name, c.world.now.Add(c.world.Lag()))
+		}
 	}
 }
 

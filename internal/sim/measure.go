@@ -171,7 +171,10 @@ func (c *AnalysisController) pass(name string) {
 }
 
 // restart is what becomes of all that is only remembered when the controller stops: it is gone.
-func (w *World) restart() { w.analyses.controller.begin() }
+func (w *World) restart() {
+	w.analyses.controller.begin()
+	w.experiments.controller.begin()
+}
 
 // of are the results of a run that are in no status yet, and the metrics that are being measured.
 func (c *AnalysisController) of(run types.UID) (results []measure.Result, busy []string) {

@@ -96,6 +96,7 @@ func (s *Script) nextView() View {
 	v := s.stale
 	s.stale = View{}
 	if s.passes == s.staleAtPass {
+		s.staleAtPass = -1 // who does not find what it looks for makes no pass of it, and looks again
 		v = s.oldView
 	}
 	return v

@@ -145,7 +145,7 @@ func (w *World) notify() {
 	if w.loop != nil {
 		w.loop.Notify()
 	}
-	w.experiments.controller.wakeUp()
+	w.experiments.controller.hear()
 }
 
 // setDefaults fills in what the API server fills in.

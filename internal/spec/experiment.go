@@ -172,6 +172,21 @@ func (p *problems) templateService(t *ExperimentTemplate, experiment, name strin
 // AnalysisRun of an analysis. It is wire format.
 func ExperimentChildName(experiment, of string) string { return experiment + "-" + of }
 
+// ExperimentServices are the names of the Services that an Experiment wants.
+func ExperimentServices(ex *v1alpha1.Experiment) []string {
+	var names []string
+	for _, t := range ex.Spec.Templates {
+		switch {
+		case t.Service == nil:
+		case t.Service.Name != "":
+			names = append(names, t.Service.Name)
+		default:
+			names = append(names, ExperimentChildName(ex.Name, t.Name))
+		}
+	}
+	return names
+}
+
 // servicePorts are the ports of a Service for all ports that containers declare, each once. Where there are several each needs a name,
 // and gets one if it has none: "tcp-8080".
 func servicePorts(containers []corev1.Container) []corev1.ServicePort {
