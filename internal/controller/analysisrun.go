@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -37,17 +38,27 @@ type AnalysisRuns struct {
 	sent      *sent
 	providers registry.Registry
 	flights   *flights
+	next      func(measure.Observed) measure.Plan
 }
 
 // NewAnalysisRuns returns the reconciler of AnalysisRuns. Measurements end with ctx at the latest.
-func NewAnalysisRuns(
-	ctx context.Context, clk clock.PassiveClock, c client.Client, live client.Reader, events record.EventRecorder, log *slog.Logger,
-	providers registry.Registry,
-) *AnalysisRuns {
-	return &AnalysisRuns{
-		clock: clk, client: c, live: live, events: events, log: log, sent: newSent(), providers: providers,
-		flights: newFlights(ctx, clk, providers),
+func NewAnalysisRuns(ctx context.Context, p Parts, providers registry.Registry) *AnalysisRuns {
+	r := &AnalysisRuns{
+		clock: p.Clock, client: p.Client, live: p.Live, events: p.Events, log: p.Log, sent: newSent(), providers: providers,
+		flights: newFlights(ctx, p.Clock, providers), next: p.Measure,
 	}
+	if r.next == nil {
+		r.next = measure.Next
+	}
+	if p.Go != nil {
+		r.flights.start = p.Go
+	}
+	return r
+}
+
+// Announce has a queue told of AnalysisRuns whose measurements land.
+func (r *AnalysisRuns) Announce(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	return r.flights.announce(ctx, queue)
 }
 
 // notOnlyMeasured leaves out what nobody but this controller writes: it knows already what it measured.
@@ -75,12 +86,12 @@ func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (re
 	log := r.log.With("analysisrun", req.String())
 	seen := measure.Observed{Now: r.clock.Now(), Run: &run, Providers: r.providers.Names()}
 	seen.Results, seen.Busy = r.flights.of(req.NamespacedName, run.UID)
-	next := measure.Next(seen)
+	next := r.next(seen)
 	if next.NeedsArguments {
 		if seen.Arguments, err = r.lookUp(ctx, &run); err != nil {
 			return reconcile.Result{}, err
 		}
-		next = measure.Next(seen)
+		next = r.next(seen)
 	}
 	var full bool
 	aside := r.tellsOfMeasurementsOnly(next)

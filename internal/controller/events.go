@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/tools/reference"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,8 +53,9 @@ type events struct {
 	mu sync.Mutex
 	// waiting are the events on each object that are not published yet.
 	waiting map[types.UID]*gathered
-	// underway are those that are being sent.
+	// underway are those that are being sent, start begins to send some.
 	underway sync.WaitGroup
+	start    func(func())
 }
 
 // gathered are events on one object, in the order in which they were told. The timer is to publish them.
@@ -64,10 +66,19 @@ type gathered struct {
 }
 
 func newEvents(clk clock.WithDelayedExecution, c client.Client, log *slog.Logger, meters *telemetry.Meters) *events {
-	return &events{
+	e := &events{
 		clock: clk, client: c, log: log, meters: meters,
 		hands: make(chan struct{}, publishers), waiting: map[types.UID]*gathered{},
 	}
+	e.start = e.underway.Go
+	return e
+}
+
+// NewEvents returns the recorder that gathers events, for those who have parts of their own.
+func NewEvents(clk clock.WithDelayedExecution, p Parts) record.EventRecorder {
+	e := newEvents(clk, p.Client, p.Log, p.Meters)
+	e.start = p.Go
+	return e
 }
 
 // Event tells of something that happened to an object.
@@ -161,7 +172,7 @@ func (e *events) release(uid types.UID) {
 		return
 	}
 	delete(e.waiting, uid)
-	e.underway.Go(func() {
+	e.start(func() {
 		e.hands <- struct{}{}
 		defer func() { <-e.hands }()
 		for i, event := range ready.events {

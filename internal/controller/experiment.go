@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -20,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	runtimecontroller "sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -35,16 +33,21 @@ import (
 type Experiments struct {
 	writer
 	events record.EventRecorder
+	next   func(experiment.Observed) experiment.Plan
 }
 
-// NewExperiments returns the reconciler of Experiments. Reads of c come from caches, those of live from the API server itself.
-func NewExperiments(clk clock.PassiveClock, c client.Client, live client.Reader, events record.EventRecorder, log *slog.Logger) *Experiments {
-	return &Experiments{writer: newWriter(clk, c, live, log), events: events}
+// NewExperiments returns the reconciler of Experiments.
+func NewExperiments(p Parts) *Experiments {
+	e := &Experiments{writer: newWriter(p.Clock, p.Client, p.Live, p.Log), events: p.Events, next: p.Experiment}
+	if e.next == nil {
+		e.next = experiment.Next
+	}
+	return e
 }
 
 // startExperiments has the manager run the controller of Experiments, so many of them at once.
-func startExperiments(mgr manager.Manager, events record.EventRecorder, log *slog.Logger, meters *telemetry.Meters, clusterTemplates bool, threads int) error {
-	e := NewExperiments(clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log)
+func startExperiments(mgr manager.Manager, p Parts, clusterTemplates bool, threads int) error {
+	e := NewExperiments(p)
 	queue, err := watchQueue(mgr, "experiment")
 	if err != nil {
 		return err
@@ -52,15 +55,11 @@ func startExperiments(mgr manager.Manager, events record.EventRecorder, log *slo
 	build := ctrl.NewControllerManagedBy(mgr).
 		Named("experiment").
 		For(&v1alpha1.Experiment{}).
-		Owns(&appsv1.ReplicaSet{}, builder.WithPredicates(notOnlyTold)).
-		Owns(&v1alpha1.AnalysisRun{}, builder.WithPredicates(phaseChanged)).
-		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(e.experimentsNaming)).
-		Watches(&v1alpha1.AnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(e.experimentsToBegin)).
 		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: threads, NewQueue: queue.Make})
-	if clusterTemplates {
-		build = build.Watches(&v1alpha1.ClusterAnalysisTemplate{}, handler.EnqueueRequestsFromMapFunc(e.experimentsToBegin))
+	for _, w := range e.Watches(clusterTemplates) {
+		build = build.Watches(w.Object, w.Handler, builder.WithPredicates(w.Predicates...))
 	}
-	if err := build.Complete(meters.Measured(telemetry.Experiments, clock.RealClock{}, queue, e)); err != nil {
+	if err := build.Complete(p.Meters.Measured(telemetry.Experiments, clock.RealClock{}, queue, e)); err != nil {
 		return fmt.Errorf("set up the experiment controller: %w", err)
 	}
 	return nil
@@ -138,7 +137,7 @@ func (e *Experiments) observe(ctx context.Context, key types.NamespacedName) (ex
 
 // observeNamed adds Services that have the names that the Experiment wants.
 func (e *Experiments) observeNamed(ctx context.Context, seen *experiment.Observed) error {
-	for _, name := range namedServices(seen.Experiment) {
+	for _, name := range spec.ExperimentServices(seen.Experiment) {
 		if slices.ContainsFunc(seen.Services, func(s *corev1.Service) bool { return s.Name == name }) {
 			continue
 		}
@@ -158,7 +157,7 @@ func (e *Experiments) observeNamed(ctx context.Context, seen *experiment.Observe
 // carryOut carries a plan out, and asks the engine again about each object that the API server does not take.
 func (e *Experiments) carryOut(ctx context.Context, seen experiment.Observed) (experiment.Plan, error) {
 	for {
-		next := experiment.Next(seen)
+		next := e.next(seen)
 		if next.NeedsRollout {
 			if err := e.lookAtRollout(ctx, &seen); err != nil {
 				return next, err
@@ -239,22 +238,9 @@ func templatesOf(ex *v1alpha1.Experiment) []v1alpha1.AnalysisTemplateRef {
 	return refs
 }
 
-// namedServices are the names of the Services that an Experiment wants.
-func namedServices(ex *v1alpha1.Experiment) []string {
-	var names []string
-	for _, t := range ex.Spec.Templates {
-		switch {
-		case t.Service == nil:
-		case t.Service.Name != "":
-			names = append(names, t.Service.Name)
-		default:
-			names = append(names, spec.ExperimentChildName(ex.Name, t.Name))
-		}
-	}
-	return names
+func indexNamedServices(obj client.Object) []string {
+	return spec.ExperimentServices(obj.(*v1alpha1.Experiment))
 }
-
-func indexNamedServices(obj client.Object) []string { return namedServices(obj.(*v1alpha1.Experiment)) }
 
 // experimentsNaming are the Experiments that want a Service of this name: their own, or one that is in the way.
 func (e *Experiments) experimentsNaming(ctx context.Context, service client.Object) []reconcile.Request {

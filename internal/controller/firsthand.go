@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 // clocksDiffer is by how much the API server's clock may be behind or ahead of this process's.
@@ -147,7 +148,7 @@ func (e *Experiments) compare(ctx context.Context, seen experiment.Observed) err
 		return err
 	}
 	own := slices.DeleteFunc(slices.Clone(seen.Services), func(s *corev1.Service) bool { return !metav1.IsControlledBy(s, ex) })
-	if len(own)+len(namedServices(ex)) > 0 {
+	if len(own)+len(spec.ExperimentServices(ex)) > 0 {
 		if err := e.compareOwned(ctx, ex, &corev1.Service{}, versionsOf(own)); err != nil {
 			return err
 		}

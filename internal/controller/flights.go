@@ -41,10 +41,12 @@ type flights struct {
 	// pens bounds how many statuses are written at once.
 	pens chan struct{}
 
+	// start begins what nobody waits for.
+	start func(func())
+
 	mu    sync.Mutex
 	runs  map[types.NamespacedName]*runFlights
 	count int
-	all   sync.WaitGroup
 }
 
 // runFlights are those of one AnalysisRun.
@@ -58,7 +60,7 @@ type runFlights struct {
 
 func newFlights(ctx context.Context, clk clock.PassiveClock, providers registry.Registry) *flights {
 	return &flights{
-		base: ctx, clock: clk, providers: providers,
+		base: ctx, clock: clk, providers: providers, start: func(do func()) { go do() },
 		landed: func(types.NamespacedName, time.Duration) {}, runs: map[types.NamespacedName]*runFlights{}, pens: make(chan struct{}, mostPens),
 	}
 }
@@ -164,7 +166,7 @@ func (f *flights) begin(key types.NamespacedName, task measure.Task) bool {
 	ctx, cancel := context.WithCancel(f.base)
 	run.busy[task.Metric.Name] = cancel
 	f.count++
-	f.all.Go(func() {
+	f.start(func() {
 		result := f.fly(ctx, task)
 		result.Cancelled = ctx.Err() != nil
 		cancel()
@@ -196,7 +198,7 @@ func (f *flights) record(key types.NamespacedName, results int, write func(conte
 		return // it is gone
 	}
 	run.recording = true
-	f.all.Go(func() {
+	f.start(func() {
 		f.pens <- struct{}{}
 		err := write(f.base)
 		<-f.pens

@@ -130,9 +130,10 @@ func newLoad(t *testing.T, most int) *load {
 		landings: &landings{keys: make(chan types.NamespacedName, most)},
 		api:      &store{runs: map[types.NamespacedName]*v1alpha1.AnalysisRun{}},
 	}
-	l.runs = NewAnalysisRuns(t.Context(), l.clock, l.api, l.api, &record.FakeRecorder{}, slog.New(slog.DiscardHandler),
-		registry.New(registry.Options{Clock: l.clock}))
-	if err := l.runs.flights.announce(t.Context(), l.landings); err != nil {
+	l.runs = NewAnalysisRuns(t.Context(), Parts{
+		Clock: l.clock, Client: l.api, Live: l.api, Events: &record.FakeRecorder{}, Log: slog.New(slog.DiscardHandler),
+	}, registry.New(registry.Options{Clock: l.clock}))
+	if err := l.runs.Announce(t.Context(), l.landings); err != nil {
 		t.Fatal(err)
 	}
 	return l

@@ -14,12 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis/measure"
+	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
-// Parts are what the reconciler of Rollouts needs of the world. In a process they come from a manager, in the exploration from an API
-// server in memory (internal/sim/shell): the reconciler cannot tell.
+// Parts are what the reconcilers need of the world. In a process they come from a manager, in the exploration from an API server in
+// memory (internal/sim/shell): the reconcilers cannot tell. Caches, Mapper and Meters are for that of Rollouts.
 type Parts struct {
 	Clock clock.PassiveClock
 	// Client reads from the caches and writes to the API server; Live reads from the API server.
@@ -31,11 +33,17 @@ type Parts struct {
 	Events      record.EventRecorder
 	Log         *slog.Logger
 	Meters      *telemetry.Meters
-	// Engine decides; nil for plan.Next.
+	// Engine decides about Rollouts; nil for plan.Next.
 	Engine func(plan.Observed) plan.Plan
+	// Experiment decides about Experiments; nil for experiment.Next.
+	Experiment func(experiment.Observed) experiment.Plan
+	// Measure decides about AnalysisRuns; nil for measure.Next.
+	Measure func(measure.Observed) measure.Plan
+	// Go begins what outlives a pass: measurements, and writes that nobody waits for. Nil for goroutines.
+	Go func(func())
 }
 
-// Watch is a kind of object whose changes concern Rollouts.
+// Watch is a kind of object whose changes concern those that a reconciler looks after.
 type Watch struct {
 	Object     client.Object
 	Handler    handler.EventHandler
@@ -58,6 +66,27 @@ func (r *Rollouts) Watches(clusterTemplates bool) []Watch {
 		watches = append(watches, Watch{Object: &v1alpha1.ClusterAnalysisTemplate{}, Handler: using})
 	}
 	return watches
+}
+
+// Watches are the kinds that are watched, besides Experiments.
+func (e *Experiments) Watches(clusterTemplates bool) []Watch {
+	owner := handler.EnqueueRequestForOwner(e.client.Scheme(), e.client.RESTMapper(), &v1alpha1.Experiment{}, handler.OnlyControllerOwner())
+	waiting := handler.EnqueueRequestsFromMapFunc(e.experimentsToBegin)
+	watches := []Watch{
+		{Object: &appsv1.ReplicaSet{}, Handler: owner, Predicates: []predicate.Predicate{notOnlyTold}},
+		{Object: &v1alpha1.AnalysisRun{}, Handler: owner, Predicates: []predicate.Predicate{phaseChanged}},
+		{Object: &corev1.Service{}, Handler: handler.EnqueueRequestsFromMapFunc(e.experimentsNaming)},
+		{Object: &v1alpha1.AnalysisTemplate{}, Handler: waiting},
+	}
+	if clusterTemplates {
+		watches = append(watches, Watch{Object: &v1alpha1.ClusterAnalysisTemplate{}, Handler: waiting})
+	}
+	return watches
+}
+
+// Watches are AnalysisRuns alone. What lands is told of by [AnalysisRuns.Announce].
+func (r *AnalysisRuns) Watches() []Watch {
+	return []Watch{{Object: &v1alpha1.AnalysisRun{}, Handler: &handler.EnqueueRequestForObject{}, Predicates: []predicate.Predicate{notOnlyMeasured}}}
 }
 
 // Follow says how to hear of changes to objects of a kind that a cache has, for kinds that are watched when the first Rollout names one.

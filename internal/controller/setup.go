@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -104,10 +103,11 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err != nil {
 		return err
 	}
-	rollouts := NewRollouts(Parts{
+	parts := Parts{
 		Clock: clock.RealClock{}, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(), Sets: sets, Mapper: mgr.GetRESTMapper(),
 		Events: events, Log: log, Meters: meters,
-	})
+	}
+	rollouts := NewRollouts(parts)
 	rollouts.traces = traces
 	queue, err := watchQueue(mgr, "rollout")
 	if err != nil {
@@ -127,33 +127,35 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	rollouts.Follow(func(from cache.Cache, what client.Object, to handler.EventHandler) error {
 		return controller.Watch(source.Kind(from, what, to))
 	})
-	if err := addAnalysisRuns(ctx, mgr, o, events, meters, log); err != nil {
+	if err := addAnalysisRuns(ctx, mgr, o, parts); err != nil {
 		return err
 	}
-	if err := startExperiments(mgr, events, log, meters, clusterTemplates, o.ExperimentThreads); err != nil {
+	if err := startExperiments(mgr, parts, clusterTemplates, o.ExperimentThreads); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
 }
 
 // addAnalysisRuns has AnalysisRuns measured.
-func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, events record.EventRecorder, meters *telemetry.Meters, log *slog.Logger) error {
+func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, p Parts) error {
 	jobs, err := newJobs(mgr, o)
 	if err != nil {
 		return err
 	}
 	providers := registry.New(registry.Options{Clock: clock.RealClock{}, PrometheusAddress: o.PrometheusAddress, Jobs: jobs})
-	runs := NewAnalysisRuns(ctx, clock.RealClock{}, mgr.GetClient(), mgr.GetAPIReader(), events, log, providers)
+	runs := NewAnalysisRuns(ctx, p, providers)
 	queue, err := watchQueue(mgr, "analysisrun")
 	if err != nil {
 		return err
 	}
-	err = ctrl.NewControllerManagedBy(mgr).
+	build := ctrl.NewControllerManagedBy(mgr).
 		Named("analysisrun").
-		For(&v1alpha1.AnalysisRun{}, builder.WithPredicates(notOnlyMeasured)).
-		WatchesRawSource(source.Func(runs.flights.announce)).
-		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: o.AnalysisThreads, NewQueue: queue.Make}).
-		Complete(meters.Measured(telemetry.AnalysisRuns, clock.RealClock{}, queue, runs))
+		WatchesRawSource(source.Func(runs.Announce)).
+		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: o.AnalysisThreads, NewQueue: queue.Make})
+	for _, w := range runs.Watches() {
+		build = build.Watches(w.Object, w.Handler, builder.WithPredicates(w.Predicates...))
+	}
+	err = build.Complete(p.Meters.Measured(telemetry.AnalysisRuns, clock.RealClock{}, queue, runs))
 	if err != nil {
 		return fmt.Errorf("set up the analysisrun controller: %w", err)
 	}
