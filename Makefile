@@ -65,7 +65,7 @@ race: build ## Run the tests under the race detector, those of the engines too
 .PHONY: explore
 SEEDS ?= 10000
 FROM ?= 1
-explore: ## Run SEEDS=n random histories of rollouts against the engine from seed FROM=1, half as many with routers, and one in twenty against the real shell
+explore: ## Run SEEDS=n random histories of rollouts against the engine from seed FROM=1, half as many with routers, one in four with Experiments, and one in twenty against the real shell
 	go test ./internal/sim/explore -run TestExplore -v -seeds $(SEEDS) -first $(FROM) -timeout 0
 
 .PHONY: fuzz

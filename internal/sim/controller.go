@@ -49,6 +49,12 @@ type Loop interface {
 	Nudge()
 }
 
+// measurer is a Loop that measures, too, which may go on for ever.
+type measurer interface {
+	Loop
+	DueBesidesMeasuring() time.Time
+}
+
 // Control puts a controller in charge of the world's Rollout.
 func (w *World) Control(c *Controller) {
 	c.world = w

@@ -11,6 +11,7 @@
 //	apply.go       carries out a plan, up to a crash between any two writes
 //	controller.go  the loop around the engine: on events, and at Plan.Wake, never by polling
 //	experiment.go  Experiments, and the loop around the engine that decides about them
+//	news.go        what watches tell of an Experiment
 //	measure.go     AnalysisRuns, measured by their engine with outcomes that one is asked for
 //	past.go        what watches have shown
 //	user.go        what people do: a new image, promote, abort, scale

@@ -135,6 +135,7 @@ func (s Server) Create(kind schema.GroupKind, o Object) (Object, error) {
 	default:
 		return nil, fmt.Errorf("nobody creates a %s here", kind.Kind)
 	}
+	s.expectOwner(o)
 	s.wrote()
 	return s.Get(kind, o.GetName()), nil
 }
@@ -198,7 +199,7 @@ func (s Server) next(have, o Object, status bool) (Object, func()) {
 	case *v1alpha1.AnalysisRun: // has no status of its own
 		return o, func() {
 			s.putRun(o)
-			if o.Spec.Terminate && !hasEnded(o) {
+			if s.Verdict != nil && o.Spec.Terminate && !hasEnded(o) {
 				s.analyses.verdicts = append(s.analyses.verdicts, verdict{run: o.Name, phase: v1alpha1.AnalysisPhaseSuccessful, at: s.now.Add(s.Lag())})
 			}
 		}

@@ -106,11 +106,11 @@ func (w *World) Elapsed() time.Duration { return w.now.Sub(Start) }
 // Rollout is the Rollout as it is now, not to be modified; nil if it was deleted.
 func (w *World) Rollout() *v1alpha1.Rollout { return w.rollout }
 
-// Run lets everything happen that is due until the given instant, and ends there.
+// Run lets everything happen that is due until the given instant, and ends there, or later if the clock jumped beyond it.
 func (w *World) Run(until time.Time) {
 	for w.Step(until) {
 	}
-	w.now = until
+	w.now = latest(w.now, until)
 }
 
 // Settle lets things happen until nothing more will by itself, at most for the given time, and reports whether it came to
@@ -141,13 +141,19 @@ func (w *World) Step(until time.Time) bool {
 
 // Due is when the next thing happens by itself, zero if nothing will.
 func (w *World) Due() time.Time {
-	return earliest(w.DueBesidesMeasuring(), w.analyses.controller.dueAt())
+	due := earliest(w.DueBesidesMeasuring(), w.analyses.controller.dueAt())
+	if m, ok := w.loop.(measurer); ok {
+		due = earliest(due, m.Due())
+	}
+	return due
 }
 
 // DueBesidesMeasuring is when something happens other than that a metric is measured, which may go on for ever.
 func (w *World) DueBesidesMeasuring() time.Time {
 	due := w.dueInCluster()
-	if w.loop != nil {
+	if m, ok := w.loop.(measurer); ok {
+		due = earliest(due, m.DueBesidesMeasuring())
+	} else if w.loop != nil {
 		due = earliest(due, w.loop.Due())
 	}
 	experiment, _ := w.experiments.controller.dueAt()

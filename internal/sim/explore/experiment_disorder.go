@@ -62,7 +62,7 @@ var experimentDisturbances = []experimentDisturbance{
 	{1, "no quota", func(l *laboratory) { l.world.SetQuota(-1) }},
 	{1, "delete a template", func(l *laboratory) { l.world.DeleteTemplate(measured[l.IntN(len(measured))]) }},
 	{2, "restore the templates", func(l *laboratory) { l.world.PutTemplates(templatesToMeasure()) }},
-	{2, "the clock jumps", func(l *laboratory) { l.world.Jump(time.Duration(l.IntN(120)) * time.Second) }},
+	{2, "the clock jumps", func(l *laboratory) { l.jump(time.Duration(l.IntN(120)) * time.Second) }},
 	{6, "nothing", func(*laboratory) {}},
 }
 
@@ -107,6 +107,17 @@ func (l *laboratory) disturb(i int) {
 	}
 }
 
+// meanwhile does something in the middle of a pass.
+func (l *laboratory) meanwhile() {
+	if l.calm || l.fault != nil || l.Moves != nil && len(l.Moves) == 0 {
+		return
+	}
+	choices := l.Rand
+	l.Rand = l.chaos // the choices of the moves stay as they are without this one
+	l.disturb(-1)
+	l.Rand = choices
+}
+
 // user does something from outside and tells the rules.
 func (l *laboratory) user(what string, do func()) {
 	do()
@@ -129,6 +140,13 @@ func (l *laboratory) edit(change func(*v1alpha1.Experiment)) {
 	if ex := l.any(); ex != nil {
 		l.world.EditExperiment(ex.Name, change)
 	}
+}
+
+// jump moves the clock. Nobody had that time.
+func (l *laboratory) jump(by time.Duration) {
+	l.world.Jump(by)
+	l.rules.measured.later(by)
+	l.rules.bulletin.later(by)
 }
 
 // mend undoes all that is broken.

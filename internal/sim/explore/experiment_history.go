@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/analysis/measure"
 	"github.com/sluice-delivery/sluice/internal/metric"
 	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/sim/shell"
 )
 
 // laboratory is a history of Experiments: one or two that stand alone, or those of the steps of a canary, basic or with a router. Their
@@ -40,15 +41,33 @@ func newLaboratory(h *history, s Subject) *laboratory {
 		}
 	} else {
 		w.Create(l.rollout())
+	}
+	l.control(s)
+	return l
+}
+
+// control puts the subject in charge.
+func (l *laboratory) control(s Subject) {
+	h, w := l.history, l.world
+	if h.Shell {
+		h.shell = shell.Control(shell.Options{
+			World: w, Rand: h.chaos, Engine: s.Engine, Experiment: s.Experiment, Judge: s.Measure, Break: s.Break, Weather: h.weather(),
+			Measure: func(r metric.Request) sim.Measurement { return l.measure(r) }, Meanwhile: l.meanwhile,
+			OnPass: l.rules.pass, OnExperimentPlan: l.rules.planned, OnExperimentPass: l.rules.experimentPass, OnAnalysisPass: l.rules.analysisPass,
+			OnStart: l.rules.startOver, OnTold: l.rules.bulletin.tells, OnEvent: l.rules.bulletin.publishes,
+		})
+		return
+	}
+	if !l.alone {
 		w.Control(&sim.Controller{Next: s.Engine, View: l.view, CrashAfter: h.crashAfter, Deaf: h.deafness, OnPass: l.rules.pass})
 	}
 	w.ControlExperiments(&sim.ExperimentController{
 		Next: s.Experiment, View: l.view, CrashAfter: h.crashAfter, OnPlan: l.rules.planned, OnPass: l.rules.experimentPass,
 	})
 	w.Analyse(&sim.AnalysisController{
-		Next: s.Measure, Providers: []string{"web"}, Measure: l.measure, View: l.view, CrashAfter: h.crashAfter, OnPass: l.rules.analysisPass,
+		Next: s.Measure, Providers: []string{"web"}, Measure: func(t measure.Task) sim.Measurement { return l.measure(t.Request) },
+		View: l.view, CrashAfter: h.crashAfter, OnPass: l.rules.analysisPass,
 	})
-	return l
 }
 
 // view is how old what a controller sees is.
@@ -82,8 +101,9 @@ func templatesToMeasure() analysis.Templates {
 var measured = []string{"once", "thrice", "streak", "watch"}
 
 // measure is what comes of a measurement: something good more often than not, mostly at once.
-func (l *laboratory) measure(measure.Task) sim.Measurement {
+func (l *laboratory) measure(r metric.Request) sim.Measurement {
 	m := sim.Measurement{Takes: []time.Duration{0, 0, 200 * time.Millisecond, 3 * time.Second, 20 * time.Second}[l.chaos.IntN(5)]}
+	l.rules.measured.asked(r, m)
 	m.Phase = v1alpha1.AnalysisPhaseSuccessful
 	if l.calm {
 		return m
@@ -201,6 +221,9 @@ func (l *laboratory) step(routed bool) *v1alpha1.RolloutExperimentStep {
 
 // play plays the history and returns what is wrong with it.
 func (l *laboratory) play() *Fault {
+	if l.shell != nil {
+		defer l.shell.Stop()
+	}
 	l.run(time.Duration(l.IntN(40)) * time.Second)
 	if !l.alone { // or nothing would be tried
 		l.user("new image", func() { l.world.SetImage("v2") })
@@ -260,6 +283,7 @@ func (l *laboratory) settle() {
 // end puts an end to all disorder and sees that everything comes to its end too, in bounded time, and then nothing more is done.
 func (l *laboratory) end() {
 	l.calm = true
+	l.clear()
 	l.sow(most + 1)
 	l.log("%s calm", l.world.Elapsed())
 	l.mend()

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -16,7 +18,9 @@ func (r *experimentRules) rest() {
 		return
 	}
 	r.bent = false
-	r.began = map[string]int{}
+	r.began = map[string]types.UID{}
+	r.measured.rest()
+	r.bulletin.rest()
 	for _, ex := range w.Experiments() {
 		r.atRest(ex)
 	}

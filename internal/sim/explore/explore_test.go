@@ -41,6 +41,11 @@ func TestExploreShellRouted(t *testing.T) {
 	explore(t, Trial{Shell: true, Routed: true}, (*seeds+shelledOf-1)/shelledOf)
 }
 
+// TestExploreExperimentsShell plays Experiments and AnalysisRuns with their own reconcilers, in every other history with standbys.
+func TestExploreExperimentsShell(t *testing.T) {
+	explore(t, Trial{Shell: true, Experiments: true}, (*seeds+shelledOf-1)/shelledOf)
+}
+
 // shelledOf is of how many seeds one is tier two's.
 const shelledOf = 20
 

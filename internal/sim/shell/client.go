@@ -8,6 +8,7 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -32,13 +33,15 @@ var _ client.Client = &apiClient{}
 func (p *process) write(k kind, verb string, do func() error) error {
 	if p.begins {
 		p.begins = false
-		p.shell.OnPlan(p.pass)
+		p.tellPlan()
 	}
 	p.meanwhile()
 	if p.writes == 0 {
 		panic(crash{})
 	}
-	p.shell.OnWrite(p.pass)
+	if p.current == nil {
+		p.shell.OnWrite(p.pass)
+	}
 	if err := p.lost(k, verb); err != nil {
 		if p.shell.Rand.IntN(2) == 0 {
 			_ = do() // it is done, and nobody knows
@@ -66,7 +69,7 @@ func isRefusal(err error) bool { return apierrors.IsForbidden(err) || apierrors.
 // stopped in the middle of its pass, does not know of that, and may do a write or two more before it does.
 func (p *process) meanwhile() {
 	s := p.shell
-	if !s.happens(s.Weather.Slow) || s.leader != p {
+	if p.current != nil || !s.happens(s.Weather.Slow) || s.leader != p {
 		return
 	}
 	if s.Meanwhile != nil && s.Rand.IntN(2) == 0 {
@@ -83,6 +86,9 @@ func (p *process) meanwhile() {
 
 // Create creates an object.
 func (c *apiClient) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
+	if event, ok := o.(*corev1.Event); ok {
+		return c.publish(event)
+	}
 	k := kindOf(o)
 	return c.write(k, "create", func() error {
 		made, err := c.shell.server.Create(k, o.DeepCopyObject().(sim.Object))

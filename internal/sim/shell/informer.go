@@ -23,7 +23,7 @@ var kinds = []kind{
 	{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindRollout},
 	replicaSets,
 	{Kind: "Service"},
-	{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindAnalysisRun},
+	analysisRuns,
 	{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindExperiment},
 	{Group: v1alpha1.GroupVersion.Group, Kind: "AnalysisTemplate"},
 	{Group: "apps", Kind: "Deployment"},
@@ -31,7 +31,10 @@ var kinds = []kind{
 	{Group: "networking.k8s.io", Kind: "Ingress"},
 }
 
-var replicaSets = kind{Group: "apps", Kind: "ReplicaSet"}
+var (
+	replicaSets  = kind{Group: "apps", Kind: "ReplicaSet"}
+	analysisRuns = kind{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindAnalysisRun}
+)
 
 // change is what a watch tells of: an object that is new, another, or gone.
 type change struct {
@@ -89,12 +92,12 @@ type informer struct {
 	objects  []sim.Object
 	indices  map[string]client.IndexerFunc
 	handlers []registration
-	queue    *queue
 }
 
 type registration struct {
 	handler.EventHandler
 	predicates []predicate.Predicate
+	queue      *queue
 }
 
 // concerns reports whether the controller keeps an object in its cache: of ReplicaSets those alone that have a version's hash.
@@ -177,7 +180,7 @@ func (i *informer) take(c change) {
 	}
 	i.apply(c)
 	for _, h := range i.handlers {
-		h.tell(c, i.queue)
+		h.tell(c)
 	}
 }
 
@@ -202,8 +205,8 @@ func (i *informer) apply(c change) {
 	}
 }
 
-func (r registration) tell(c change, q *queue) {
-	ctx := context.Background()
+func (r registration) tell(c change) {
+	ctx, q := context.Background(), r.queue
 	passes := func(does func(predicate.Predicate) bool) bool {
 		return !slices.ContainsFunc(r.predicates, func(p predicate.Predicate) bool { return !does(p) })
 	}
@@ -228,8 +231,17 @@ func (r registration) tell(c change, q *queue) {
 func (i *informer) register(r registration) {
 	i.handlers = append(i.handlers, r)
 	for _, o := range i.objects {
-		r.tell(change{is: o}, i.queue)
+		r.tell(change{is: o})
 	}
+}
+
+// measuredOnly reports whether nothing is still to be told but of measurements.
+func (i *informer) measuredOnly() bool {
+	return !slices.ContainsFunc(i.all[i.heard:], func(c change) bool {
+		was, ok := c.was.(*v1alpha1.AnalysisRun)
+		is, alsoOK := c.is.(*v1alpha1.AnalysisRun)
+		return !ok || !alsoOK || was.Status.Phase != is.Status.Phase
+	})
 }
 
 // unreported is of how many of the world's losses and evictions its ReplicaSets do not tell.

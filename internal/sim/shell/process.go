@@ -5,80 +5,135 @@ import (
 	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis/measure"
 	"github.com/sluice-delivery/sluice/internal/controller"
+	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
 // process is one process of the controller, from its start to its end.
 type process struct {
-	shell     *Shell
-	parts     Parts
-	rollouts  *controller.Rollouts
-	queue     *queue
-	informers map[kind]*informer
+	shell *Shell
+	parts Parts
+	// works are what there is to do for each kind, rollouts and analyses two of them; the latter is nil where nobody measures.
+	works              []*work
+	rollouts, analyses *work
+	informers          map[kind]*informer
 	// standby: it followed its watches before it led.
 	standby bool
 
-	// working: a pass is under way; pass is what came of it so far, and decided whether anything did.
+	// working: a pass is under way; pass is what came of it so far, and decided whether anything did. One over an Experiment or an
+	// AnalysisRun has its decision in tried or judged.
 	working, decided bool
 	pass             sim.Pass
+	tried            *sim.ExperimentPass
+	judged           *sim.AnalysisPass
 	// begins: the first write of what was decided is to come, unless the shell puts it off.
 	begins bool
 	// writes is how many more writes it does before it crashes, negative for no end.
 	writes int
+
+	// errands are what passes have begun and not waited for, which ends with cancel; current is the one that goes on now.
+	errands []*errand
+	current *errand
+	alarms  []*alarm
+	cancel  context.CancelFunc
+	ended   bool
 }
 
 // crash is what a process panics with that is to end between two writes.
 type crash struct{}
 
 func newProcess(s *Shell, standby bool) *process {
-	p := &process{shell: s, queue: newQueue(s.World), informers: map[kind]*informer{}, standby: standby, writes: -1}
+	p := &process{shell: s, informers: map[kind]*informer{}, standby: standby, writes: -1}
 	caches := &caches{p}
 	c := &apiClient{process: p, caches: caches}
 	log, meters := silent()
+	heard := &recorder{process: p}
 	p.parts = Parts{Parts: controller.Parts{
-		Clock: virtual{s.World}, Client: c, Live: live{p}, Cache: caches, Sets: caches, Mapper: mapper, Events: recorder{p}, Log: log, Meters: meters,
-		Engine: s.Engine,
+		Clock: virtual{s.World}, Client: c, Live: live{p}, Cache: caches, Sets: caches, Mapper: mapper, Events: heard, Log: log, Meters: meters,
+		Engine: s.Engine, Experiment: s.Experiment, Measure: s.Judge, Go: p.begin,
 	}}
 	if s.Break != nil {
 		s.Break(&p.parts)
 	}
-	decide := p.parts.Engine
+	if s.Measure != nil {
+		heard.publisher = controller.NewEvents(alarms{virtual{s.World}, p}, p.parts.Parts)
+	}
+	p.listen()
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	p.must(controller.Index(ctx, caches, true))
+	rollouts := controller.NewRollouts(p.parts.Parts)
+	p.rollouts = p.work(rollouts.Reconcile)
+	rollouts.Follow(func(_ cache.Cache, what client.Object, to handler.EventHandler) error {
+		p.informer(kindOf(what)).register(registration{EventHandler: to, queue: p.rollouts.queue})
+		return nil
+	})
+	p.watch(p.rollouts, &v1alpha1.Rollout{}, rollouts.Watches(false))
+	if s.Measure == nil {
+		return p
+	}
+	experiments := controller.NewExperiments(p.parts.Parts)
+	p.watch(p.work(experiments.Reconcile), &v1alpha1.Experiment{}, experiments.Watches(false))
+	runs := controller.NewAnalysisRuns(ctx, p.parts.Parts, p.providers())
+	p.analyses = p.work(runs.Reconcile)
+	p.must(runs.Announce(ctx, p.analyses.queue))
+	p.watch(p.analyses, nil, runs.Watches())
+	return p
+}
+
+// listen hears what is decided.
+func (p *process) listen() {
+	decide, try, judge := p.parts.Engine, p.parts.Experiment, p.parts.Measure
+	if try == nil {
+		try = experiment.Next
+	}
+	if judge == nil {
+		judge = measure.Next
+	}
 	p.parts.Engine = func(o plan.Observed) plan.Plan {
 		next := decide(o)
 		p.plans(o, next)
 		return next
 	}
-	p.rollouts = controller.NewRollouts(p.parts.Parts)
-	p.must(controller.Index(context.Background(), caches, true))
-	p.rollouts.Follow(func(_ cache.Cache, what client.Object, to handler.EventHandler) error {
-		p.informer(kindOf(what)).register(registration{EventHandler: to})
-		return nil
-	})
-	p.informer(kinds[0]).register(registration{EventHandler: &handler.EnqueueRequestForObject{}})
-	watches := p.rollouts.Watches(false)
+	p.parts.Experiment = func(o experiment.Observed) experiment.Plan {
+		next := try(o)
+		p.tries(o, next)
+		return next
+	}
+	p.parts.Measure = func(o measure.Observed) measure.Plan {
+		next := judge(o)
+		p.judges(o, next)
+		return next
+	}
+}
+
+// watch has a reconciler hear of what it looks after, if that is not among what it watches, and of what concerns it.
+func (p *process) watch(w *work, what client.Object, watches []controller.Watch) {
 	if p.parts.Watches != nil {
 		watches = p.parts.Watches(watches)
 	}
-	for _, w := range watches {
-		p.informer(kindOf(w.Object)).register(registration{w.Handler, w.Predicates})
+	if what != nil {
+		p.informer(kindOf(what)).register(registration{EventHandler: &handler.EnqueueRequestForObject{}, queue: w.queue})
 	}
-	return p
+	for _, watch := range watches {
+		p.informer(kindOf(watch.Object)).register(registration{watch.Handler, watch.Predicates, w.queue})
+	}
 }
 
 // informer is the cache of a kind, which is filled when it is asked for first.
 func (p *process) informer(k kind) *informer {
 	i := p.informers[k]
 	if i == nil {
-		i = &informer{changes: p.shell.changes[k], shell: p.shell, queue: p.queue, indices: map[string]client.IndexerFunc{}}
+		i = &informer{changes: p.shell.changes[k], shell: p.shell, indices: map[string]client.IndexerFunc{}}
 		p.informers[k] = i
 		back := 0
 		if p.standby && p.shell.happens(p.shell.Weather.Late) {
@@ -98,18 +153,47 @@ func (p *process) hear() {
 	}
 }
 
-// due is when a watch tells of something, or a pass is due.
+// due is when a watch tells of something, a pass is due, or an errand goes on.
 func (p *process) due() time.Time {
-	var due time.Time
-	if !p.working {
-		_, due = p.queue.next()
+	due := p.first(func(*work) bool { return true }, func(*informer) bool { return true })
+	if p.working {
+		return due
 	}
-	for _, i := range p.informers {
-		if !i.at.IsZero() && (due.IsZero() || i.at.Before(due)) {
-			due = i.at
-		}
+	for _, e := range p.errands {
+		due = earliest(due, e.dueAt(p.shell.World.Now()))
+	}
+	for _, a := range p.alarms {
+		due = earliest(due, a.at)
 	}
 	return due
+}
+
+// dueBesidesMeasuring leaves out what has to do with measurements alone, and what is only told.
+func (p *process) dueBesidesMeasuring() time.Time {
+	return p.first(func(w *work) bool { return w != p.analyses }, func(i *informer) bool { return i.kind != analysisRuns || !i.measuredOnly() })
+}
+
+// first is when the first of some watches tells of something, or the first pass of some kinds is due.
+func (p *process) first(works func(*work) bool, informers func(*informer) bool) (first time.Time) {
+	for _, i := range p.informers {
+		if informers(i) {
+			first = earliest(first, i.at)
+		}
+	}
+	for _, w := range p.works {
+		if _, at := w.queue.next(); works(w) && !p.working {
+			first = earliest(first, at)
+		}
+	}
+	return first
+}
+
+// earliest is the earlier of two times, where the zero time is never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // tell lets the watches tell of what is due, and reports whether one did.
@@ -124,67 +208,26 @@ func (p *process) tell() bool {
 	return told
 }
 
-// work makes a pass, if one is due.
-func (p *process) work() {
-	r, ok := p.queue.take()
-	if !ok {
-		return
-	}
-	p.working, p.decided, p.begins, p.writes, p.pass = true, false, false, -1, sim.Pass{}
-	if p.shell.happens(p.shell.Weather.Crash) {
-		p.writes = p.shell.Rand.IntN(4)
-	}
-	defer func() {
-		p.working = false
-		if broken := recover(); broken != nil {
-			if _, crashed := broken.(crash); !crashed {
-				panic(broken)
-			}
-			p.pass.Crashed = true
-			if p.shell.leader == p {
-				p.shell.crashed()
-			}
-		}
-		p.tellPass()
-	}()
-	result, err := p.rollouts.Reconcile(context.Background(), r)
-	if p.parts.Asks != nil {
-		result, err = p.parts.Asks(result, err)
-	}
-	if p.begins {
-		p.begins, p.decided = false, false // it was put off, as a pass is that the caches are too late for, or can wait
-	}
+func (p *process) tellPlan() {
 	switch {
-	case err != nil:
-		p.pass.Conflict = true
-		p.queue.AddRateLimited(r)
-	case result.RequeueAfter > 0:
-		p.queue.Forget(r)
-		p.queue.AddAfter(r, result.RequeueAfter)
+	case p.tried != nil:
+		p.shell.OnExperimentPlan(*p.tried)
+	case p.judged != nil:
 	default:
-		p.queue.Forget(r)
-	}
-}
-
-// plans notes what the engine decided, if it needed to know nothing more.
-func (p *process) plans(o plan.Observed, next plan.Plan) {
-	if len(next.Needs) > 0 {
-		return
-	}
-	p.decided = true
-	p.pass = sim.Pass{Observed: o, Plan: next, Outcome: sim.Outcome{Idle: p.pass.Idle, Writes: p.pass.Writes}}
-	p.pass.Plan.Events = nil
-	for _, i := range p.informers {
-		p.pass.Stale = p.pass.Stale || i.heard < len(i.all)
-	}
-	p.pass.Unseen, p.pass.UnseenEvictions = p.informer(replicaSets).unreported()
-	if p.begins = next.Writes(); !p.begins {
 		p.shell.OnPlan(p.pass)
 	}
 }
 
 func (p *process) tellPass() {
-	if p.decided {
+	switch {
+	case !p.decided:
+	case p.tried != nil:
+		p.tried.Outcome = p.pass.Outcome
+		p.shell.OnExperimentPass(*p.tried)
+	case p.judged != nil:
+		p.judged.Outcome = p.pass.Outcome
+		p.shell.OnAnalysisPass(*p.judged)
+	default:
 		p.shell.OnPass(p.pass)
 	}
 }
@@ -200,22 +243,6 @@ type virtual struct{ *sim.World }
 
 // Since is the time since another.
 func (v virtual) Since(t time.Time) time.Duration { return v.Now().Sub(t) }
-
-// recorder hears what is told.
-type recorder struct{ *process }
-
-// Event notes an event.
-func (r recorder) Event(_ runtime.Object, kind, reason, message string) {
-	r.pass.Plan.Events = append(r.pass.Plan.Events, plan.Event{Warning: kind == "Warning", Reason: reason, Message: message})
-}
-
-// Eventf is for nobody here.
-func (recorder) Eventf(runtime.Object, string, string, string, ...any) { panic(errNobody) }
-
-// AnnotatedEventf is for nobody here.
-func (recorder) AnnotatedEventf(runtime.Object, map[string]string, string, string, string, ...any) {
-	panic(errNobody)
-}
 
 var errNobody = errors.New("the shell of Rollouts does not call this: model it first")
 

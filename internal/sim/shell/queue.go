@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/internal/sim"
@@ -13,7 +13,7 @@ import (
 // queue is the queue of a controller: an object is in it once, at the earliest time that it was asked for, and after failures waits twice as
 // long each time.
 type queue struct {
-	workqueue.TypedRateLimitingInterface[reconcile.Request] // nobody calls the rest
+	priorityqueue.PriorityQueue[reconcile.Request] // nobody calls the rest
 
 	world    *sim.World
 	at       map[reconcile.Request]time.Time
@@ -32,6 +32,20 @@ func (q *queue) AddAfter(r reconcile.Request, after time.Duration) {
 	at := q.world.Now().Add(after)
 	if have, waits := q.at[r]; !waits || at.Before(have) {
 		q.at[r] = at
+	}
+}
+
+// AddWithOpts has objects looked at. Priorities are for those who are short of time: here what is first is first.
+func (q *queue) AddWithOpts(o priorityqueue.AddOpts, requests ...reconcile.Request) {
+	for _, r := range requests {
+		switch {
+		case o.RateLimited:
+			q.AddRateLimited(r)
+		case o.After > 0:
+			q.AddAfter(r, o.After)
+		default:
+			q.Add(r)
+		}
 	}
 }
 

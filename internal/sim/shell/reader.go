@@ -29,6 +29,7 @@ var (
 	mapper = func() meta.RESTMapper {
 		m := meta.NewDefaultRESTMapper(nil)
 		m.Add(v1alpha1.GroupVersion.WithKind(v1alpha1.KindRollout), meta.RESTScopeNamespace)
+		m.Add(v1alpha1.GroupVersion.WithKind(v1alpha1.KindExperiment), meta.RESTScopeNamespace)
 		for _, k := range kinds {
 			m.Add(k.WithVersion("v1"), meta.RESTScopeNamespace)
 		}

@@ -8,9 +8,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sluice-delivery/sluice/internal/analysis/measure"
 	"github.com/sluice-delivery/sluice/internal/controller"
+	"github.com/sluice-delivery/sluice/internal/experiment"
+	"github.com/sluice-delivery/sluice/internal/metric"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
@@ -28,6 +32,21 @@ type Options struct {
 	// OnPlan is told of each pass before its plan is carried out, OnWrite before each of its writes, OnPass when it is over. A pass whose
 	// writes are put off is not told of.
 	OnPlan, OnWrite, OnPass func(sim.Pass)
+	// Measure answers for a provider. With it Experiments and AnalysisRuns are looked after, too, by their own reconcilers; nil where there
+	// are no Experiments, and AnalysisRuns end by [sim.Options.Verdict].
+	Measure func(metric.Request) sim.Measurement
+	// Experiment and Judge decide about Experiments and AnalysisRuns; nil for the engines as they are.
+	Experiment func(experiment.Observed) experiment.Plan
+	Judge      func(measure.Observed) measure.Plan
+	// OnExperimentPlan, OnExperimentPass and OnAnalysisPass are told of passes over Experiments and AnalysisRuns, OnStart of each process
+	// that takes over.
+	OnExperimentPlan, OnExperimentPass func(sim.ExperimentPass)
+	OnAnalysisPass                     func(sim.AnalysisPass)
+	OnStart                            func()
+	// OnTold is told of each event that a reconciler tells of, OnEvent of each that is published, and whether it arrived, where there is
+	// Measure: elsewhere nobody gathers and publishes them.
+	OnTold  func(Notice)
+	OnEvent func(e *corev1.Event, arrived bool)
 	// Meanwhile does something from outside, between what a pass decided and its next write; nil for nothing.
 	Meanwhile func()
 	// Weather is how it begins.
@@ -60,6 +79,11 @@ func Control(o Options) *Shell {
 	for _, k := range kinds {
 		s.changes[k] = &changes{kind: k}
 	}
+	for _, hear := range []*func(sim.Pass){&s.OnPlan, &s.OnWrite, &s.OnPass} {
+		if *hear == nil {
+			*hear = func(sim.Pass) {}
+		}
+	}
 	o.World.Charge(s)
 	s.start(false)
 	return s
@@ -83,38 +107,58 @@ func (s *Shell) Due() time.Time {
 	return s.leader.due()
 }
 
+// DueBesidesMeasuring is when something happens next other than that a metric is measured.
+func (s *Shell) DueBesidesMeasuring() time.Time {
+	if s.leader == nil {
+		return s.startAt
+	}
+	return s.leader.dueBesidesMeasuring()
+}
+
 // Act does what is due.
 func (s *Shell) Act() {
 	if s.leader == nil {
 		s.start(false)
 		return
 	}
-	if s.leader.tell() || s.leader.working {
+	if s.leader.tell() || s.leader.working || s.leader.goOff() || s.leader.run() {
 		return
 	}
 	if s.happens(s.Weather.HandOver) {
 		s.start(s.Weather.Standby)
 		return
 	}
-	s.leader.work()
+	s.leader.makePass()
 }
 
 // Nudge has the Rollout looked at, as an event does that comes twice.
 func (s *Shell) Nudge() {
 	if s.leader != nil {
-		s.leader.queue.Add(request(s.World.Rollout()))
+		s.leader.rollouts.queue.Add(request(s.World.Rollout()))
 	}
 }
 
 // start begins a process. One that was a standby has followed its watches for long: what it knows may be older than when it takes over.
 // Another one lists everything first, and that is not older than when it asked.
 func (s *Shell) start(standby bool) {
+	s.Stop()
 	s.leader, s.startAt = nil, time.Time{}
+	if s.OnStart != nil {
+		s.OnStart()
+	}
 	s.leader = newProcess(s, standby)
+}
+
+// Stop ends what the process that leads has under way.
+func (s *Shell) Stop() {
+	if s.leader != nil {
+		s.leader.end()
+	}
 }
 
 // crashed ends the process that leads.
 func (s *Shell) crashed() {
+	s.Stop()
 	s.leader, s.startAt = nil, s.World.Now().Add(s.World.Lag())
 	if s.happens(300) {
 		s.startAt = s.startAt.Add(s.upTo(longestDown))

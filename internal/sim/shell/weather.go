@@ -18,6 +18,8 @@ const (
 	longestDown = 20 * time.Second
 	// longestWrite is how long a request is on its way at most, longestStall how long a process stands still that loses the lead.
 	longestWrite, longestStall = 300 * time.Millisecond, 20 * time.Second
+	// longestErrand is how long it takes at most until a measurement takes off, or somebody has time for a write that nobody waits for.
+	longestErrand = 3 * time.Second
 )
 
 // happens reports whether something does that has a chance in a thousand.
