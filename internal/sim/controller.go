@@ -36,6 +36,8 @@ type Pass struct {
 	Stale bool
 	// Unseen is of how many of the world's losses the view did not tell, UnseenEvictions of how many evictions.
 	Unseen, UnseenEvictions int
+	// Overtaken: another process has taken the lead since this was decided; of tier two alone.
+	Overtaken bool
 }
 
 // Loop is what is in charge of a World's Rollout: a [Controller], or the real one (package shell).

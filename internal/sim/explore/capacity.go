@@ -21,6 +21,10 @@ type capacity struct {
 	floor, missing int
 	// ceiling is how many pods there may be.
 	ceiling int
+
+	// unfenced: what is written now was decided before another process took the lead. desired is how many pods were asked for before.
+	unfenced bool
+	desired  int
 }
 
 // kept holds after the controller did something.
@@ -45,6 +49,15 @@ func (r *rules) lost() {
 	if gone := before - r.serving; gone > 0 {
 		r.missing += gone
 		r.told = map[string]bool{}
+	}
+}
+
+// collide allows for pods that a process adds which has lost the lead in the middle of a write, beside those that the next one adds. What
+// one does in the place of the other is not what both do together, and a resourceVersion guards one ReplicaSet only: nothing that Kubernetes
+// has could hold that write back. The next pass takes away what is too much, and until then nobody knows how many pods there may be.
+func (r *rules) collide() {
+	if r.unfenced && r.world.Desired() > r.desired {
+		r.ceiling = math.MaxInt32
 	}
 }
 

@@ -84,6 +84,7 @@ func (r *rules) watch() {
 // wrote is called after each write of the controller: nothing else happens between two of one pass, and still each must do no harm.
 func (r *rules) wrote() {
 	r.lastWrite = r.world.Now()
+	r.collide()
 	if r.tightened {
 		r.lost()
 	}
@@ -120,6 +121,7 @@ func (r *rules) plan(p sim.Pass) {
 
 // write is called before each write of tier two's shell: between a decision and its writes other things may happen.
 func (r *rules) write(p sim.Pass) {
+	r.unfenced, r.desired = p.Overtaken, r.world.Desired()
 	r.tightened, r.points, r.written = tightens(p.Plan), points(p.Plan), r.world.Rollout()
 	if p.Observed.Rollout != nil {
 		r.seen = p.Observed.Rollout
@@ -259,6 +261,9 @@ func (r *rules) events(p sim.Pass) {
 		if e.Reason == v1alpha1.EventRolloutAborted { // the engine's own turn: versions may change by the same numbers again
 			r.told = map[string]bool{key: true}
 		}
+	}
+	if r.meddled { // somebody may have undone behind one write what is told behind the last, and then it is done again
+		r.told = map[string]bool{}
 	}
 }
 

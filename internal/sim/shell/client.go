@@ -40,6 +40,7 @@ func (p *process) write(k kind, verb string, do func() error) error {
 		panic(crash{})
 	}
 	if p.current == nil {
+		p.pass.Overtaken = p.shell.leader != p
 		p.shell.OnWrite(p.pass)
 	}
 	if err := p.lost(k, verb); err != nil {
@@ -188,7 +189,7 @@ func (c *apiClient) SubResource(name string) client.SubResourceClient { return s
 func (*apiClient) Scheme() *runtime.Scheme { return scheme }
 
 // RESTMapper knows the kinds of the World.
-func (*apiClient) RESTMapper() meta.RESTMapper { return mapper }
+func (c *apiClient) RESTMapper() meta.RESTMapper { return c.shell.mapper }
 
 // GroupVersionKindFor is the kind of an object.
 func (*apiClient) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, error) {
