@@ -24,16 +24,31 @@ func (r *routing) pointStable() {
 		r.point(name, v.hash, "it selects the stable version")
 		return
 	}
-	have := v.fleet().serving()
-	needed := max(min(1, r.replicas()), r.room().enough(r.carriedByStable(v)))
-	if !r.owned(name) {
-		needed = max(min(1, r.replicas()), v.desired()) // it selects pods of all versions so far, and of none but these then
-	}
+	have, needed := v.fleet().serving(), r.neededBehindStable()
 	if have < needed || v.stale() {
 		r.note(TopicWait, fmt.Sprintf("service %s to select the stable version", name), fmt.Sprintf("%d of %d pods available", have, needed))
 		return
 	}
 	r.point(name, v.hash, "it is the stable version")
+}
+
+// neededBehindStable is how many pods the stable version needs before the stable Service selects it.
+func (r *routing) neededBehindStable() int32 {
+	name, v, least := r.stableService.Name, r.stable, min(1, r.replicas())
+	needed := max(least, r.room().enough(r.carriedByStable(v)))
+	from := r.find(r.selects(name))
+	switch {
+	case from != nil && r.promoted() && r.EnforceMaxSurge: // the two share the room, and neither can have enough
+		return max(least, min(needed, from.fleet().serving()))
+	case !r.owned(name): // it selects pods of all versions so far, and of none but these then
+		return max(least, v.desired())
+	}
+	return needed
+}
+
+// awaitsStable reports whether the stable Service sends to a version still that is no part of any update, since the stable one has too few pods.
+func (r *routing) awaitsStable(v *version) bool {
+	return r.promoted() && r.stable != nil && r.selects(r.stableService.Name) == v.hash && r.stable.fleet().serving() < r.neededBehindStable()
 }
 
 // carriedByStable is the weight that a version will carry once the stable Service selects it: all, as long as nobody knows what is in force.

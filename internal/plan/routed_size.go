@@ -51,13 +51,14 @@ func (r *routing) size() {
 	r.shrinkCarrier()
 }
 
-// giveRoom takes pods of other versions away where the only one that is to have any has no room beside them, and a Service that tells no
-// versions apart sends to all: of those that none selects in particular as many as leave the minimum available.
+// giveRoom takes pods of other versions away where the only one that is to have any has no room beside them, and Services send to them still:
+// as many as leave the minimum available. One that the stable Service selects in particular shares the room until it is outnumbered; one that
+// only the canary Service selects keeps its pods until that has left it.
 func (r *routing) giveRoom() {
-	shared := slices.ContainsFunc(serviceNames(r.canary), func(name string) bool { return r.selects(name) == "" })
-	if !shared || !r.EnforceMaxSurge || r.free() > 0 || r.new.desired() >= r.replicas() {
+	if !r.EnforceMaxSurge || r.free() > 0 || r.new.desired() >= r.replicas() {
 		return
 	}
+	shared := slices.ContainsFunc(serviceNames(r.canary), func(name string) bool { return r.selects(name) == "" })
 	serving := r.new.fleet().serving()
 	var fleets []fleet
 	for _, v := range r.others {
@@ -70,7 +71,10 @@ func (r *routing) giveRoom() {
 		selected := slices.ContainsFunc(serviceNames(r.canary), func(name string) bool {
 			return r.selects(name) == v.hash || r.observedSelects(name) == v.hash
 		})
-		if !selected && n < v.desired() {
+		if r.awaitsStable(v) {
+			r.resize(v, min(v.desired(), max(n, 1)), "the only version has no room beside it")
+		}
+		if shared && !selected && n < v.desired() {
 			r.resize(v, n, "the only version has no room beside it")
 		}
 	}
