@@ -30,9 +30,11 @@ type Parts struct {
 	// Cache is where Client reads; Sets has the ReplicaSets that a workloadRef may refer to.
 	Cache, Sets cache.Cache
 	Mapper      meta.RESTMapper
-	Events      record.EventRecorder
-	Log         *slog.Logger
-	Meters      *telemetry.Meters
+	// Namespace is the one to look after; empty for all.
+	Namespace string
+	Events    record.EventRecorder
+	Log       *slog.Logger
+	Meters    *telemetry.Meters
 	// Engine decides about Rollouts; nil for plan.Next.
 	Engine func(plan.Observed) plan.Plan
 	// Experiment decides about Experiments; nil for experiment.Next.

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 	"github.com/sluice-delivery/sluice/internal/telemetry/trace"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
 // lookAgain is when a pass that could not be finished is repeated, should no event come first.
@@ -43,12 +44,22 @@ func NewRollouts(p Parts) *Rollouts {
 		r.engine = plan.Next
 	}
 	r.workloads = &workloads{main: p.Cache, sets: p.Sets, referring: r.referring, watched: map[spec.Kind]bool{}}
-	r.routes = &routes{cache: p.Cache, live: p.Live, mapper: p.Mapper, concerned: r.concernedBy}
+	r.routes = &routes{cache: p.Cache, live: p.Live, namespace: p.Namespace, mapper: p.Mapper, log: p.Log, concerned: r.concernedBy}
+	r.routes.search.left = routers.Kinds()
 	return r
 }
 
-// Reconcile is one pass over one Rollout.
+// Reconcile is one pass over one Rollout. The first one of a process looks for what Rollouts have left in routes.
 func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	again := r.routes.lookThrough(ctx, req.NamespacedName, r.clock.Now())
+	result, err := r.pass(ctx, req)
+	if err == nil && again > 0 && (result.RequeueAfter == 0 || again < result.RequeueAfter) {
+		result.RequeueAfter = again
+	}
+	return result, err
+}
+
+func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	seen, err := r.observe(ctx, req.NamespacedName)
 	switch {
 	case apierrors.IsNotFound(err):

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -59,16 +60,22 @@ func indexRouteOwners(obj client.Object) []string {
 // cluster has is its own affair.
 type routes struct {
 	cache cache.Cache
-	// live reads what is not worth a watch.
-	live   client.Reader
-	mapper meta.RESTMapper
+	// live reads what is not worth a watch, in this namespace or, without one, in all.
+	live      client.Reader
+	namespace string
+	mapper    meta.RESTMapper
+	log       *slog.Logger
 	// watch has a handler told of all objects of a kind.
 	watch func(cache.Cache, client.Object, handler.EventHandler) error
 	// concerned are the Rollouts to look at when an object changes.
 	concerned handler.MapFunc
 
-	mu      sync.Mutex
-	watched []schema.GroupVersionKind
+	mu sync.Mutex
+	// watched are the kinds that the controller hears of, filled those of them whose objects the cache has. One that the controller may not
+	// list is never filled.
+	watched, filled []schema.GroupVersionKind
+
+	search search
 }
 
 // follow has the controller hear of changes to objects of a kind, and reports whether the cluster knows the kind.
@@ -100,11 +107,24 @@ func emptyOf(gvk schema.GroupVersionKind) *unstructured.Unstructured {
 	return o
 }
 
-// kinds are those that are watched.
+func listOf(gvk schema.GroupVersionKind) schema.GroupVersionKind {
+	return gvk.GroupVersion().WithKind(gvk.Kind + "List")
+}
+
+// isFilled notes that the cache has the objects of a kind.
+func (r *routes) isFilled(gvk schema.GroupVersionKind) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.filled, gvk) {
+		r.filled = append(r.filled, gvk)
+	}
+}
+
+// kinds are those whose objects the cache has.
 func (r *routes) kinds() []schema.GroupVersionKind {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.watched)
+	return slices.Clone(r.filled)
 }
 
 // get reads an object from the cache, nil if there is none. The notes of the Gateway API plugin are read live: to watch them would be to
@@ -118,7 +138,11 @@ func (r *routes) get(ctx context.Context, key traffic.Key) (*unstructured.Unstru
 	}
 	ctx, cancel := context.WithTimeout(ctx, firstLook)
 	defer cancel()
-	return readRoute(ctx, r.cache, key)
+	object, err := readRoute(ctx, r.cache, key)
+	if err == nil {
+		r.isFilled(key.GroupVersionKind)
+	}
+	return object, err
 }
 
 // ownedBy are the cached objects into which a Rollout has put something.
@@ -126,7 +150,7 @@ func (r *routes) ownedBy(ctx context.Context, rollout types.NamespacedName) ([]*
 	var owned []*unstructured.Unstructured
 	for _, gvk := range r.kinds() {
 		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		list.SetGroupVersionKind(listOf(gvk))
 		if err := r.cache.List(ctx, list, client.MatchingFields{routeOwnerIndex: rollout.String()}); err != nil {
 			return nil, fmt.Errorf("list the %ss of %s: %w", gvk.Kind, rollout, err)
 		}

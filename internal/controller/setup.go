@@ -105,7 +105,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	}
 	parts := Parts{
 		Clock: clock.RealClock{}, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(), Sets: sets, Mapper: mgr.GetRESTMapper(),
-		Events: events, Log: log, Meters: meters,
+		Namespace: o.Namespace, Events: events, Log: log, Meters: meters,
 	}
 	rollouts := NewRollouts(parts)
 	rollouts.traces = traces
@@ -274,7 +274,7 @@ func caching(o Options) (cache.Options, error) {
 	if err != nil {
 		return cache.Options{}, err
 	}
-	ofVersion, err := labels.NewRequirement(v1alpha1.PodTemplateHashLabel, selection.Exists, nil)
+	ofVersion, err := versionSelector()
 	if err != nil {
 		return cache.Options{}, err
 	}
@@ -285,7 +285,7 @@ func caching(o Options) (cache.Options, error) {
 			&v1alpha1.Experiment{}:  {Label: ofInstance},
 
 			&v1alpha1.Rollout{}:  {Label: ofInstance, SyncPeriod: &o.RolloutResync},
-			&appsv1.ReplicaSet{}: {Label: labels.NewSelector().Add(*ofVersion)},
+			&appsv1.ReplicaSet{}: {Label: ofVersion},
 
 			&appsv1.Deployment{}:  {Transform: onlyTemplate},
 			&corev1.PodTemplate{}: {Transform: onlyTemplate},
@@ -305,6 +305,15 @@ func instanceSelector(id string) (labels.Selector, error) {
 	requirement, err := labels.NewRequirement(v1alpha1.InstanceIDLabel, operator, values)
 	if err != nil {
 		return nil, fmt.Errorf("instance ID %q cannot be the value of a label: %w", id, err)
+	}
+	return labels.NewSelector().Add(*requirement), nil
+}
+
+// versionSelector selects the ReplicaSets that carry a version's hash.
+func versionSelector() (labels.Selector, error) {
+	requirement, err := labels.NewRequirement(v1alpha1.PodTemplateHashLabel, selection.Exists, nil)
+	if err != nil {
+		return nil, err
 	}
 	return labels.NewSelector().Add(*requirement), nil
 }

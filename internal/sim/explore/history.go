@@ -134,7 +134,7 @@ func (h *history) build(s Subject) {
 func (h *history) control(s Subject) {
 	if h.Shell {
 		h.shell = shell.Control(shell.Options{
-			World: h.world, Rand: h.chaos, Engine: s.Engine, Break: s.Break, Weather: h.weather(),
+			World: h.world, Routed: h.Routed, Rand: h.chaos, Engine: s.Engine, Break: s.Break, Weather: h.weather(),
 			OnPlan: h.rules.plan, OnWrite: h.rules.write, OnPass: h.rules.pass, Meanwhile: h.meanwhile,
 		})
 		return

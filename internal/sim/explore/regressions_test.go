@@ -14,6 +14,8 @@ var regressions = []struct {
 	{Trial{Seed: 218, Shell: true}, "a version got pods that no status knew of, and went round its gates when it came back"},
 	{Trial{Seed: 878, Shell: true}, "the delay behind an abort began before the switch was seen"},
 	{Trial{Seed: 54, Routed: true, Shell: true, Moves: []int{0}}, "the pods of a first version that no status told of left the second no room"},
+	{Trial{Seed: 54, Routed: true, Shell: true, Moves: []int{0, 1}}, "the same, where the stable Service sends to the first one"},
+	{Trial{Seed: 4712, Shell: true, Standby: true, Moves: []int{0, 3}, Without: []Disorder{Staleness, Timeouts}}, "the rules': a process that has lost the lead added pods beside those of the next one"},
 	{Trial{Seed: 3125, Routed: true, Moves: []int{6, 10, 14}, Without: quiet}, "an overtaken version kept its room while the canary Service selected none"},
 	{Trial{Seed: 3937, Routed: true, Moves: []int{0, 2, 4, 6}, Without: quiet}, "the same, behind a Service made anew"},
 	{Trial{Seed: 4373, Routed: true, Moves: []int{10, 11}, Without: quiet}, "a weight that was to fall had no room on the stable side"},

@@ -18,7 +18,7 @@ import (
 
 type kind = schema.GroupKind
 
-// kinds are those that caches may have.
+// kinds are those that caches may have, those of routers last.
 var kinds = []kind{
 	{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindRollout},
 	replicaSets,

@@ -58,7 +58,7 @@ func newProcess(s *Shell, standby bool) *process {
 	log, meters := silent()
 	heard := &recorder{process: p}
 	p.parts = Parts{Parts: controller.Parts{
-		Clock: virtual{s.World}, Client: c, Live: live{p}, Cache: caches, Sets: caches, Mapper: mapper, Events: heard, Log: log, Meters: meters,
+		Clock: virtual{s.World}, Client: c, Live: live{p}, Cache: caches, Sets: caches, Mapper: s.mapper, Events: heard, Log: log, Meters: meters,
 		Engine: s.Engine, Experiment: s.Experiment, Measure: s.Judge, Go: p.begin,
 	}}
 	if s.Break != nil {

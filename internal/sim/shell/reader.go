@@ -25,17 +25,19 @@ import (
 
 var (
 	scheme = controller.Scheme()
-	// mapper knows the kinds that the World has.
-	mapper = func() meta.RESTMapper {
-		m := meta.NewDefaultRESTMapper(nil)
-		m.Add(v1alpha1.GroupVersion.WithKind(v1alpha1.KindRollout), meta.RESTScopeNamespace)
-		m.Add(v1alpha1.GroupVersion.WithKind(v1alpha1.KindExperiment), meta.RESTScopeNamespace)
-		for _, k := range kinds {
-			m.Add(k.WithVersion("v1"), meta.RESTScopeNamespace)
-		}
-		return m
-	}()
+	// routeless is the mapper of a World that does not know the kinds of routers, routed that of one that does.
+	routeless, routed = mapper(kinds[:len(kinds)-2]), mapper(kinds)
 )
+
+func mapper(kinds []kind) meta.RESTMapper {
+	m := meta.NewDefaultRESTMapper(nil)
+	m.Add(v1alpha1.GroupVersion.WithKind(v1alpha1.KindRollout), meta.RESTScopeNamespace)
+	m.Add(v1alpha1.GroupVersion.WithKind(v1alpha1.KindExperiment), meta.RESTScopeNamespace)
+	for _, k := range kinds {
+		m.Add(k.WithVersion("v1"), meta.RESTScopeNamespace)
+	}
+	return m
+}
 
 func gvkOf(o runtime.Object) schema.GroupVersionKind {
 	gvk, err := apiutil.GVKForObject(o, scheme)
@@ -188,11 +190,13 @@ func copyInto(o sim.Object, into client.Object) {
 
 // metadataOf is an object as the API server answers who asks for no more.
 func metadataOf(o sim.Object) sim.Object {
-	whole, ok := o.(metav1.ObjectMetaAccessor)
-	if !ok {
-		panic(errNobody) // nobody asks for the metadata of routes
+	if whole, ok := o.(metav1.ObjectMetaAccessor); ok {
+		return &metav1.PartialObjectMetadata{ObjectMeta: *whole.GetObjectMeta().(*metav1.ObjectMeta)}
 	}
-	return &metav1.PartialObjectMetadata{ObjectMeta: *whole.GetObjectMeta().(*metav1.ObjectMeta)}
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ // of a route
+		Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(),
+		Annotations: o.GetAnnotations(), OwnerReferences: o.GetOwnerReferences(),
+	}}
 }
 
 func setList(into client.ObjectList, found []sim.Object, shared bool) error {

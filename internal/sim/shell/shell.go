@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/internal/analysis/measure"
@@ -23,6 +24,8 @@ import (
 // Options are what a shell is played with.
 type Options struct {
 	World *sim.World
+	// Routed: the cluster knows the kinds of traffic routers.
+	Routed bool
 	// Rand makes the choices that the weather leaves open.
 	Rand *rand.Rand
 	// Engine decides; plan.Next, or a broken version of it.
@@ -68,6 +71,8 @@ type Shell struct {
 
 	server  sim.Server
 	changes map[kind]*changes
+	// mapper knows the kinds that the World has.
+	mapper meta.RESTMapper
 	// leader is the process that works, nil while there is none; then one is started at a time.
 	leader  *process
 	startAt time.Time
@@ -75,7 +80,10 @@ type Shell struct {
 
 // Control puts the shell in charge of a world's Rollout.
 func Control(o Options) *Shell {
-	s := &Shell{Options: o, server: o.World.Server(), changes: map[kind]*changes{}}
+	s := &Shell{Options: o, server: o.World.Server(), changes: map[kind]*changes{}, mapper: routeless}
+	if o.Routed {
+		s.mapper = routed
+	}
 	for _, k := range kinds {
 		s.changes[k] = &changes{kind: k}
 	}

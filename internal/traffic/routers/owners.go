@@ -2,6 +2,7 @@ package routers
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -10,7 +11,16 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
 )
 
+// Kinds are those of the objects into which routers put something.
+func Kinds() []schema.GroupVersionKind {
+	return []schema.GroupVersionKind{
+		nginx.GVK,
+		gatewayapi.GVK(spec.HTTPRoute), gatewayapi.GVK(spec.GRPCRoute), gatewayapi.GVK(spec.TCPRoute), gatewayapi.GVK(spec.TLSRoute),
+	}
+}
+
 // Owners are the Rollouts whose routers have put something into an object that must be taken out again when they are gone.
+// The object's metadata tells.
 func Owners(object *unstructured.Unstructured) []types.NamespacedName {
 	switch {
 	case gatewayapi.Writes(object.GroupVersionKind()):
