@@ -11,7 +11,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -83,11 +85,11 @@ func (r *Rollouts) compare(ctx context.Context, seen plan.Observed) error {
 	if err := r.compareItself(ctx, ro); err != nil {
 		return err
 	}
-	if err := r.compareOwned(ctx, ro, &appsv1.ReplicaSet{}, versionsOf(seen.ReplicaSets)); err != nil {
+	if err := r.compareOwned(ctx, ro, &appsv1.ReplicaSet{}, versionsOf(seen.ReplicaSets), around(ro, seen.ReplicaSets)); err != nil {
 		return err
 	}
 	if len(seen.AnalysisRuns) > 0 || len(analysis.References(ro)) > 0 {
-		if err := r.compareOwned(ctx, ro, &v1alpha1.AnalysisRun{}, versionsOf(seen.AnalysisRuns)); err != nil {
+		if err := r.compareOwned(ctx, ro, &v1alpha1.AnalysisRun{}, versionsOf(seen.AnalysisRuns), around(ro, seen.AnalysisRuns)); err != nil {
 			return err
 		}
 	}
@@ -95,7 +97,7 @@ func (r *Rollouts) compare(ctx context.Context, seen plan.Observed) error {
 		return err
 	}
 	if len(seen.Experiments) > 0 || hasExperiments(ro) {
-		if err := r.compareOwned(ctx, ro, &v1alpha1.Experiment{}, versionsOf(seen.Experiments)); err != nil {
+		if err := r.compareOwned(ctx, ro, &v1alpha1.Experiment{}, versionsOf(seen.Experiments), labels.Everything()); err != nil {
 			return err
 		}
 	}
@@ -138,10 +140,10 @@ func (e *Experiments) compare(ctx context.Context, seen experiment.Observed) err
 	if err := e.compareItself(ctx, ex); err != nil {
 		return err
 	}
-	if err := e.compareOwned(ctx, ex, &appsv1.ReplicaSet{}, versionsOf(seen.ReplicaSets)); err != nil {
+	if err := e.compareSets(ctx, ex, seen.ReplicaSets); err != nil {
 		return err
 	}
-	if err := e.compareOwned(ctx, ex, &v1alpha1.AnalysisRun{}, versionsOf(seen.AnalysisRuns)); err != nil {
+	if err := e.compareOwned(ctx, ex, &v1alpha1.AnalysisRun{}, versionsOf(seen.AnalysisRuns), labels.Everything()); err != nil {
 		return err
 	}
 	if err := e.compareTemplates(ctx, ex.Namespace, templatesOf(ex), seen.Templates); err != nil {
@@ -149,11 +151,39 @@ func (e *Experiments) compare(ctx context.Context, seen experiment.Observed) err
 	}
 	own := slices.DeleteFunc(slices.Clone(seen.Services), func(s *corev1.Service) bool { return !metav1.IsControlledBy(s, ex) })
 	if len(own)+len(spec.ExperimentServices(ex)) > 0 {
-		if err := e.compareOwned(ctx, ex, &corev1.Service{}, versionsOf(own)); err != nil {
+		if err := e.compareOwned(ctx, ex, &corev1.Service{}, versionsOf(own), labels.Everything()); err != nil {
 			return err
 		}
 	}
 	e.firsthand.learn(ex)
+	return nil
+}
+
+// compareSets compares the ReplicaSets of an Experiment, which have the names of its templates: a namespace may have thousands of others.
+func (e *Experiments) compareSets(ctx context.Context, ex *v1alpha1.Experiment, seen []*appsv1.ReplicaSet) error {
+	names := map[string]bool{}
+	for _, t := range ex.Spec.Templates {
+		names[spec.ExperimentChildName(ex.Name, t.Name)] = true
+	}
+	for _, rs := range seen {
+		names[rs.Name] = true
+	}
+	now := versions{}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		set := &metav1.PartialObjectMetadata{}
+		set.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
+		err := e.live.Get(ctx, client.ObjectKey{Namespace: ex.Namespace, Name: name}, set)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return fmt.Errorf("read ReplicaSet %s: %w", name, err)
+		case metav1.IsControlledBy(set, ex):
+			now[set.UID] = set.ResourceVersion
+		}
+	}
+	if !maps.Equal(versionsOf(seen), now) {
+		return fmt.Errorf("the ReplicaSets of %s are not those that were observed: %w", ex.Name, errBehind)
+	}
 	return nil
 }
 
@@ -187,26 +217,41 @@ func (w *writer) compareItself(ctx context.Context, seen client.Object) error {
 	return nil
 }
 
-// compareOwned compares the objects of a kind that an owner controls, as far as caches have them.
-func (w *writer) compareOwned(ctx context.Context, owner, kind client.Object, seen versions) error {
+// around selects what a Rollout controls among all that a namespace has, of which there may be thousands: whatever is made for a Rollout
+// carries the labels of its selector, and that never changes. Where somebody has taken such labels off one of the objects, or the selector
+// is that of a workload, all are asked for.
+func around[T client.Object](ro *v1alpha1.Rollout, seen []T) labels.Selector {
+	if ro.Spec.Selector == nil {
+		return labels.Everything()
+	}
+	own := labels.SelectorFromSet(ro.Spec.Selector.MatchLabels)
+	if slices.ContainsFunc(seen, func(o T) bool { return !own.Matches(labels.Set(o.GetLabels())) }) {
+		return labels.Everything()
+	}
+	return own
+}
+
+// compareOwned compares the objects of a kind that an owner controls and that labels select, as far as caches have them.
+func (w *writer) compareOwned(ctx context.Context, owner, kind client.Object, seen versions, selected labels.Selector) error {
 	gvk, err := w.client.GroupVersionKindFor(kind)
 	if err != nil {
 		return err
 	}
-	options := []client.ListOption{client.InNamespace(owner.GetNamespace())}
+	cached := labels.Everything() // those that caches have
 	switch kind.(type) {
 	case *appsv1.ReplicaSet:
-		options = append(options, client.HasLabels{v1alpha1.PodTemplateHashLabel})
+		cached, err = versionSelector()
 	case *v1alpha1.AnalysisRun, *v1alpha1.Experiment:
-		ofInstance, err := instanceSelector(owner.GetLabels()[v1alpha1.InstanceIDLabel])
-		if err != nil {
-			return err
-		}
-		options = append(options, client.MatchingLabelsSelector{Selector: ofInstance})
+		cached, err = instanceSelector(owner.GetLabels()[v1alpha1.InstanceIDLabel])
 	}
+	if err != nil {
+		return err
+	}
+	requirements, _ := cached.Requirements()
 	var list metav1.PartialObjectMetadataList
-	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := w.live.List(ctx, &list, options...); err != nil {
+	list.SetGroupVersionKind(listOf(gvk))
+	err = w.live.List(ctx, &list, client.InNamespace(owner.GetNamespace()), client.MatchingLabelsSelector{Selector: selected.Add(requirements...)})
+	if err != nil {
 		return fmt.Errorf("list the %ss of %s: %w", gvk.Kind, owner.GetName(), err)
 	}
 	now := versions{}

@@ -2,6 +2,9 @@ package explore
 
 import (
 	"math"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
@@ -43,6 +46,7 @@ func (r *rules) moved(p sim.Pass, s spec.Rollout, c spec.Canary, now, next pictu
 		return
 	}
 	before, status := r.split(now), after(p)
+	nobody := !slices.ContainsFunc(p.Observed.ReplicaSets, func(rs *appsv1.ReplicaSet) bool { return carries(rs) > 0 }) // could carry anything
 	for route, then := range r.split(next) {
 		was, ok := before[route]
 		if !ok || len(was.by) == 0 {
@@ -57,7 +61,7 @@ func (r *rules) moved(p sim.Pass, s spec.Rollout, c spec.Canary, now, next pictu
 				continue
 			}
 			have := carries(find(p.Observed, hash))
-			if !someone && have > 0 {
+			if !someone && (have > 0 || nobody) {
 				continue
 			}
 			if need := needed(s, c, then, hash, status.CurrentPodHash); have < need {
