@@ -168,8 +168,8 @@ func (r *routing) sizeAborted() {
 // shrinkCarrier lets a version that has been overtaken shrink with its traffic, where pods are scarce.
 func (r *routing) shrinkCarrier() {
 	c := r.carrier()
-	if c == nil || c == r.new || c == r.stable || !r.DynamicStableScale {
-		return
+	if c == nil || c == r.new || c == r.stable || !r.DynamicStableScale || r.promoted() && r.observedSelects(r.stableService.Name) == c.hash {
+		return // the last: it is all there is, by both Services
 	}
 	r.resize(c, min(c.desired(), max(r.carried(c), 1)), "its traffic goes to the stable version")
 }

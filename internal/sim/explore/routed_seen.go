@@ -100,7 +100,7 @@ func routerText(c *v1alpha1.CanaryStrategy) string {
 
 // trust ends the time in which what somebody bent is being set right.
 func (r *rules) trust(p sim.Pass) {
-	if !p.Stale && p.Whole() && len(p.Plan.Route) == 0 && r.world.Quiet() && !invalid(r.world.Rollout(), "") {
+	if !r.meddled && !p.Stale && p.Whole() && len(p.Plan.Route) == 0 && r.world.Quiet() && !invalid(r.world.Rollout(), "") {
 		r.weights.bent = false
 	}
 }

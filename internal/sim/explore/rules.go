@@ -282,6 +282,8 @@ func opposite(e plan.Event) string {
 		return v1alpha1.ReasonRolloutResumed
 	case e.Reason == v1alpha1.EventTrafficWeightUpdated: // "Traffic weight updated from 5 to 0"
 		return fmt.Sprintf("%s|Traffic weight updated from %s to %s|", e.Reason, words[6], words[4])
+	case e.Reason == v1alpha1.EventSwitchService: // "Switched selector for service 'web' from 'a' to 'b'"
+		return fmt.Sprintf("%s|Switched selector for service %s from %s to %s|", e.Reason, words[4], words[8], words[6])
 	case e.Reason == v1alpha1.EventScalingReplicaSet && words[1] == "up":
 		return e.Reason + "|Scaled down ReplicaSet " + words[3]
 	case e.Reason == v1alpha1.EventScalingReplicaSet:
