@@ -51,7 +51,7 @@ func (l *laboratory) control(s Subject) {
 	h, w := l.history, l.world
 	if h.Shell {
 		h.shell = shell.Control(shell.Options{
-			World: w, Rand: h.chaos, Engine: s.Engine, Experiment: s.Experiment, Judge: s.Measure, Break: s.Break, Weather: h.weather(),
+			World: w, Routed: true, Rand: h.chaos, Engine: s.Engine, Experiment: s.Experiment, Judge: s.Measure, Break: s.Break, Weather: h.weather(),
 			Measure: func(r metric.Request) sim.Measurement { return l.measure(r) }, Meanwhile: l.meanwhile,
 			OnPass: l.rules.pass, OnExperimentPlan: l.rules.planned, OnExperimentPass: l.rules.experimentPass, OnAnalysisPass: l.rules.analysisPass,
 			OnStart: l.rules.startOver, OnTold: l.rules.bulletin.tells, OnEvent: l.rules.bulletin.publishes,
