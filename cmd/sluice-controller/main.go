@@ -7,10 +7,22 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 )
 
-func main() { os.Exit(run()) }
+func main() {
+	oneProcessor()
+	os.Exit(run())
+}
+
+// oneProcessor has the process use a single processor at a time, unless GOMAXPROCS says otherwise. It waits for the API server nearly always,
+// and on a node of many cores each answer would wake threads that find nothing to do (docs/performance.md).
+func oneProcessor() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
+	}
+}
 
 func run() (exitStatus int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
