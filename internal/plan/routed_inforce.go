@@ -1,6 +1,11 @@
 package plan
 
-import "github.com/sluice-delivery/sluice/api/v1alpha1"
+import (
+	"slices"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+)
 
 // recordedWeight is the canary Service's weight in the status, which goes by the name of the Service: parts change.
 func (r *routing) recordedWeight() (weight int32, recorded bool) {
@@ -16,13 +21,33 @@ func (r *routing) recordedWeight() (weight int32, recorded bool) {
 	return 0, false
 }
 
-// seeWeight takes for the weight in force what all routers show, if they agree: a pass set it and could not record it. It has to try one
-// after the other, so it is asked for only where traffic may not go back to the stable version as it pleases.
+// seeWeight finds out which weight is in force: the one in the status, if all routers show it. If they agree on another one, a pass set that
+// and could not record it; to find it means to try one after the other, which is done only where traffic may not go back to the stable
+// version as it pleases. The same goes for what an experiment's pods are to get.
 func (r *routing) seeWeight() {
-	for weight := range r.canary.MaxWeight + 1 {
-		if r.carriedOut(r.split(weight)) {
-			r.now, r.inForce = weight, true
+	var recorded bool
+	r.now, recorded = r.recordedWeight()
+	if !recorded {
+		return
+	}
+	additional := [][]traffic.Destination{r.recordedAdditional(), r.experimentDestinations(r.canary)}
+	if slices.Equal(additional[0], additional[1]) {
+		additional = additional[:1]
+	}
+	for _, r.additional = range additional {
+		if r.inForce = r.carriedOut(r.split(r.now)); r.inForce {
 			return
+		}
+	}
+	if r.stable.certain() >= r.room().enough(r.canary.MaxWeight) {
+		return
+	}
+	for _, r.additional = range additional {
+		for weight := range r.canary.MaxWeight + 1 {
+			if r.carriedOut(r.split(weight)) {
+				r.now, r.inForce = weight, true
+				return
+			}
 		}
 	}
 }

@@ -58,13 +58,7 @@ func (p *pass) newRouting(c spec.Canary) *routing {
 		r.MinPods = min(r.MinPods, max(1, c.MaxSurge))
 	}
 	r.stableService, r.canaryService = p.servicesByPart(c)
-	var recorded bool
-	r.now, recorded = r.recordedWeight()
-	r.additional = r.recordedAdditional()
-	r.inForce = recorded && r.carriedOut(r.split(r.now))
-	if recorded && !r.inForce && r.stable.certain() < r.room().enough(c.MaxWeight) {
-		r.seeWeight()
-	}
+	r.seeWeight()
 	r.additional = p.experimentDestinations(c)
 	return r
 }
