@@ -89,6 +89,9 @@ func (r *routing) weigh() (weight int32, why string) {
 	if r.EnforceMaxSurge && r.sharesStable() {
 		return r.canary.MaxWeight, "both services send to it, and the stable one has to be free for the stable version"
 	}
+	if r.now > 0 && r.sharedByStable() {
+		return 0, "both services send to the stable version, whatever the weight"
+	}
 	carrier, want, why := r.carrier(), r.goal(), r.whyGoal()
 	if want > 0 && carrier.fleet().available == 0 && r.replicas() > 0 {
 		want, why = 0, "it has no available pod"
@@ -129,6 +132,24 @@ func (r *routing) weigh() (weight int32, why string) {
 func (r *routing) sharesStable() bool {
 	c, name := r.carrier(), r.stableService.Name
 	return c != nil && r.stable != nil && c != r.stable && r.selects(name) == c.hash && r.observedSelects(name) == c.hash && r.observedSelects(r.canaryService.Name) == c.hash
+}
+
+// sharedByStable reports whether both Services are known to send to the stable version, somebody having pointed the canary one there, and it has a
+// pod. It carries everything then, and a weight changes nothing: the canary Service is freed at once, and not when the stable version has
+// the pods for that, which may find no room beside those of the new one.
+func (r *routing) sharedByStable() bool {
+	if r.carrier() == nil || r.carrier() != r.stable || r.stable.certain() == 0 {
+		return false
+	}
+	for _, name := range serviceNames(r.canary) {
+		if r.selects(name) != r.stable.hash || r.observedSelects(name) != r.stable.hash {
+			return false
+		}
+	}
+	if !r.ServicesLive { // a cache may not have what an earlier pass pointed
+		r.need(NeedLiveServices{})
+	}
+	return r.ServicesLive
 }
 
 // misleads reports whether to bring the routers in line could send traffic to where nobody can carry it. Routers that do not show what the

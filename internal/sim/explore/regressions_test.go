@@ -22,6 +22,7 @@ var regressions = []struct {
 	{Trial{Seed: 1967, Routed: true, Shell: true, Standby: true, Moves: []int{0, 1, 2, 3}, Without: quiet}, "the rules': where nobody has a pod a weight may go back"},
 	{Trial{Seed: 619, Routed: true, Shell: true, Moves: []int{2, 7}, Without: []Disorder{Staleness, Crashes, Timeouts}}, "the rules': a pass that was decided before somebody's hand is no rest"},
 	{Trial{Seed: 615, Routed: true, Shell: true, Moves: []int{0, 1, 2, 3, 4}, Without: []Disorder{Timeouts}}, "the rules': a Service that was pointed back may be pointed there again"},
+	{Trial{Seed: 2137, Routed: true, Shell: true, Moves: []int{6, 7, 8}, Without: []Disorder{Staleness, Timeouts}}, "the stable version, to which somebody had pointed both Services, had no room to take the weight back"},
 	{Trial{Seed: 3125, Routed: true, Moves: []int{6, 10, 14}, Without: quiet}, "an overtaken version kept its room while the canary Service selected none"},
 	{Trial{Seed: 3937, Routed: true, Moves: []int{0, 2, 4, 6}, Without: quiet}, "the same, behind a Service made anew"},
 	{Trial{Seed: 4373, Routed: true, Moves: []int{10, 11}, Without: quiet}, "a weight that was to fall had no room on the stable side"},
