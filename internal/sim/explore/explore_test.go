@@ -35,9 +35,6 @@ func TestExploreShell(t *testing.T) { explore(t, Trial{Shell: true}, (*seeds+she
 
 // TestExploreShellRouted does so with canaries that have routers.
 func TestExploreShellRouted(t *testing.T) {
-	if !testing.Verbose() {
-		t.Skip("-v plays them; docs/reliability.md tells which do not end")
-	}
 	explore(t, Trial{Shell: true, Routed: true}, (*seeds+shelledOf-1)/shelledOf)
 }
 
