@@ -10,11 +10,14 @@ import (
 // pointBasic has the Services of a canary without a router follow their versions. People reach one version by them, and nobody knows
 // how many: so each is pointed elsewhere only when somebody answers there.
 func (p *pass) pointBasic(c spec.Canary) {
-	canary := p.new
+	canary, why := p.new, "it is the version to try"
 	if p.promoted() || p.is.Abort {
 		canary = p.stable
 	}
-	p.pointAvailable(c.CanaryService.Name, canary, "it is the version to try")
+	if only := p.onlyRoom(c); only != nil {
+		canary, why = only, "there is no room for pods of another version"
+	}
+	p.pointAvailable(c.CanaryService.Name, canary, why)
 	stable := p.stable
 	if p.takesOver(c) {
 		stable = p.new
@@ -32,13 +35,27 @@ func (p *pass) takesOver(c spec.Canary) bool {
 	if gone {
 		stable = p.find(p.selects(c.StableService.Name))
 	}
-	if stable == nil || p.is.Abort || !gone && p.weight(c) < c.MaxWeight {
+	if stable == nil || p.is.Abort || !gone && p.weight(c) < c.MaxWeight && p.onlyRoom(c) != p.new {
 		return false
 	}
 	if p.selects(c.StableService.Name) == p.is.CurrentPodHash { // it has been moved; one pod that fails is no reason to go back
 		return p.new.fleet().serving() >= 1
 	}
 	return p.mayNotScale() == "" && p.new.fleet().serving() >= max(1, stable.fleet().serving())
+}
+
+// onlyRoom is the version that keeps its pods where there is room for one pod, and both versions have some: a greater spec.replicas, a
+// greater maxSurge or a router has left them. It is nil anywhere else. Both Services are to select that version, since the other one's
+// pod does not go while one selects it.
+func (p *pass) onlyRoom(c spec.Canary) *version {
+	stable := p.stableBeside()
+	if p.spec.Replicas != 1 || c.MaxSurge > 0 || p.spec.Paused && !p.is.Abort || p.new.desired() == 0 || stable.desired() == 0 {
+		return nil
+	}
+	if idealCounts(p.spec.Replicas, p.weight(c), c.MaxWeight, c.MaxSurge).canary > 0 {
+		return p.new
+	}
+	return stable
 }
 
 // pointAvailable points a Service at a version that has pods: at all of them, where it selected the pods of every version so far. While
@@ -69,7 +86,8 @@ func (p *pass) pointAvailable(name string, v *version, why string) {
 }
 
 // countsForServices leaves a pod to a version that is to have none, for as long as a Service selects it: whoever asks that is to be
-// answered. The other version goes without it, where there is no room for one more.
+// answered. The other version goes without it, where there is no room for one more. Where there is room for one pod only, the Service
+// moves instead (onlyRoom).
 func (p *pass) countsForServices(c spec.Canary, n counts) counts {
 	most := p.spec.Replicas + c.MaxSurge
 	switch {

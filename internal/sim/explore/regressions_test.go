@@ -53,6 +53,7 @@ var regressions = []struct {
 	{Trial{Seed: 112451, Routed: true, Moves: []int{1, 3, 4, 5}, Without: quiet}, "a version lost pods that the stable Service sent to"},
 	{Trial{Seed: 136588, Routed: true, Moves: []int{0, 3, 8, 9, 13, 14, 15, 16}, Without: []Disorder{Staleness, Crashes}}, "the same, by somebody's hand"},
 	{Trial{Seed: 169291, Routed: true, Moves: []int{0, 2, 3, 4}, Without: quiet}, "a Service without router kept to a version that was overtaken, the stable one being gone"},
+	{Trial{Seed: 204949, Routed: true, Moves: []int{0, 5}, Without: quiet}, "a Service kept a pod that there was no room for, and the step waited for it to go"},
 	{Trial{Seed: 22335, Moves: []int{0, 1, 2, 3, 4}, Without: []Disorder{Crashes}}, "a preview that came back lost pods within its delay"},
 	{Trial{Seed: 23667, Moves: []int{0, 3, 4, 5}, Without: []Disorder{Staleness, Crashes}}, "the same, before it had a deadline"},
 	{Trial{Seed: 2999, Moves: []int{5, 6, 7}, Without: quiet}, "the restart of a preview brought up a pod in each pass"},
