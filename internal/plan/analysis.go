@@ -155,7 +155,7 @@ func (p *pass) judging() bool {
 	if p.promoted() || p.is.Abort || p.is.PromoteFull {
 		return false
 	}
-	for _, r := range p.runRecords() {
+	for _, r := range runRecords(p.is) {
 		if *r.status != nil && !analysis.Ended((*r.status).Status) && r.kind != v1alpha1.RolloutTypeBackground {
 			return true
 		}
@@ -168,7 +168,7 @@ func (p *pass) dropInconclusivePause() {
 	if p.pausedSince(v1alpha1.PauseReasonInconclusiveAnalysis).IsZero() {
 		return
 	}
-	for _, r := range p.runRecords() {
+	for _, r := range runRecords(p.is) {
 		if *r.status != nil && (*r.status).Status == v1alpha1.AnalysisPhaseInconclusive {
 			return
 		}

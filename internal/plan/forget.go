@@ -11,11 +11,12 @@ import (
 	"github.com/sluice-delivery/sluice/internal/analysis"
 )
 
-// forgetRuns deletes AnalysisRuns that have ended and play no part any more.
+// forgetRuns deletes AnalysisRuns that have ended and play no part any more. One that this pass has no more use for stays until that is
+// recorded: another pass would begin it anew.
 func (p *pass) forgetRuns() {
 	var over []*v1alpha1.AnalysisRun
 	for _, run := range p.AnalysisRuns {
-		if analysis.Ended(run.Status.Phase) && run.DeletionTimestamp == nil && !p.remembered(run) {
+		if analysis.Ended(run.Status.Phase) && run.DeletionTimestamp == nil && !remembers(p.is, run) && !remembers(p.was, run) {
 			over = append(over, run)
 		}
 	}
@@ -26,11 +27,11 @@ func (p *pass) forgetRuns() {
 	})
 }
 
-// forgetExperiments deletes Experiments that have ended, have no pods and play no part any more.
+// forgetExperiments deletes Experiments that have ended, have no pods and play no part any more, once that is recorded.
 func (p *pass) forgetExperiments() {
 	var over []*v1alpha1.Experiment
 	for _, ex := range p.Experiments {
-		if analysis.Ended(ex.Status.Phase) && ex.DeletionTimestamp == nil && ex.Name != p.is.Canary.CurrentExperiment && !hasPods(ex) {
+		if analysis.Ended(ex.Status.Phase) && ex.DeletionTimestamp == nil && ex.Name != p.is.Canary.CurrentExperiment && ex.Name != p.was.Canary.CurrentExperiment && !hasPods(ex) {
 			over = append(over, ex)
 		}
 	}

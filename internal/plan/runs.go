@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
@@ -37,18 +38,18 @@ type runRecord struct {
 	status **v1alpha1.RolloutAnalysisRunStatus
 }
 
-func (p *pass) runRecords() []runRecord {
+func runRecords(in *v1alpha1.RolloutStatus) []runRecord {
 	return []runRecord{
-		{v1alpha1.RolloutTypePrePromotion, &p.is.BlueGreen.PrePromotionAnalysisRunStatus},
-		{v1alpha1.RolloutTypePostPromotion, &p.is.BlueGreen.PostPromotionAnalysisRunStatus},
-		{v1alpha1.RolloutTypeStep, &p.is.Canary.CurrentStepAnalysisRunStatus},
-		{v1alpha1.RolloutTypeBackground, &p.is.Canary.CurrentBackgroundAnalysisRunStatus},
+		{v1alpha1.RolloutTypePrePromotion, &in.BlueGreen.PrePromotionAnalysisRunStatus},
+		{v1alpha1.RolloutTypePostPromotion, &in.BlueGreen.PostPromotionAnalysisRunStatus},
+		{v1alpha1.RolloutTypeStep, &in.Canary.CurrentStepAnalysisRunStatus},
+		{v1alpha1.RolloutTypeBackground, &in.Canary.CurrentBackgroundAnalysisRunStatus},
 	}
 }
 
 // forgetVerdicts makes room for the analyses of a new attempt.
 func (p *pass) forgetVerdicts() {
-	for _, r := range p.runRecords() {
+	for _, r := range runRecords(p.is) {
 		*r.status = nil
 	}
 	p.is.Canary.CurrentExperiment = ""
@@ -56,7 +57,7 @@ func (p *pass) forgetVerdicts() {
 
 // seeRuns records how the AnalysisRuns are doing that the status remembers. Of one that is gone it keeps what was last known.
 func (p *pass) seeRuns() {
-	for _, r := range p.runRecords() {
+	for _, r := range runRecords(p.is) {
 		if *r.status == nil {
 			continue
 		}
@@ -121,7 +122,7 @@ func (p *pass) noUseFor(run *v1alpha1.AnalysisRun) string {
 		return "the update is over"
 	case p.is.PromoteFull:
 		return "a full promotion was requested"
-	case !p.remembered(run):
+	case !remembers(p.is, run):
 		return "nothing waits for it any more"
 	case p.expired == run.Name:
 		return "scaleDownDelaySeconds have passed since the switch"
@@ -129,13 +130,9 @@ func (p *pass) noUseFor(run *v1alpha1.AnalysisRun) string {
 	return ""
 }
 
-func (p *pass) remembered(run *v1alpha1.AnalysisRun) bool {
-	for _, r := range p.runRecords() {
-		if *r.status != nil && (*r.status).Name == run.Name {
-			return true
-		}
-	}
-	return false
+// remembers reports whether a status remembers an AnalysisRun.
+func remembers(status *v1alpha1.RolloutStatus, run *v1alpha1.AnalysisRun) bool {
+	return slices.ContainsFunc(runRecords(status), func(r runRecord) bool { return *r.status != nil && (*r.status).Name == run.Name })
 }
 
 // verdictsMoved reports whether an analysis began, or came to another phase.

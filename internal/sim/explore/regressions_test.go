@@ -38,6 +38,7 @@ var regressions = []struct {
 	{Trial{Seed: 4943, Experiments: true, Moves: []int{6, 7, 10, 11, 12}, Without: quiet}, "an attempt that was refused counted as one that ended"},
 	{Trial{Seed: 4689, Experiments: true, Moves: []int{2, 3}, Without: []Disorder{Staleness}}, "an analysis was begun beside itself when somebody had deleted the one of the attempt before"},
 	{Trial{Seed: 8985, Experiments: true, Moves: []int{0, 1, 2, 6, 7}}, "every Experiment was looked at for anything that happened, and that never ended"},
+	{Trial{Seed: 3088, Shell: true, Routed: true, Moves: []int{0}}, "an analysis was deleted before it was recorded that its step is done, and begun anew"},
 	{Trial{Seed: 5535, Experiments: true, Moves: []int{1, 2}, Without: []Disorder{Staleness}}, "an experiment lost pods that were sent to by a pass that could not record it"},
 	{Trial{Seed: 39918, Routed: true, Moves: []int{2, 3, 4, 6, 8, 9}, Without: []Disorder{Crashes}}, "a version was promoted by a Service as it had been"},
 	{Trial{Seed: 59371, Moves: []int{1, 2, 4, 5, 6}, Without: []Disorder{Staleness, Crashes}}, "a restart took pods of an aborted version that still served"},

@@ -245,8 +245,8 @@ func (r *rules) events(p sim.Pass) {
 	step := fmt.Sprint(from.CurrentPodHash, to.CurrentPodHash, from.CurrentStepHash, stepIndex(from), stepIndex(to))
 	for _, e := range p.Plan.Events {
 		key := e.Reason + "|" + e.Message
-		if undone := opposite(e); undone != "" {
-			maps.DeleteFunc(r.told, func(key string, _ bool) bool { return strings.HasPrefix(key, undone) })
+		if undone := opposite(e); undone != nil {
+			maps.DeleteFunc(r.told, func(key string, _ bool) bool { return undone(key) })
 		}
 		if e.Reason != v1alpha1.EventRolloutAborted && e.Reason != v1alpha1.EventRolloutCompleted { // an update ends once
 			key += "|" + step
@@ -274,22 +274,27 @@ func invalid(ro *v1alpha1.Rollout, message string) bool {
 	})
 }
 
-// opposite is what an event makes possible to be told again: what is paused again may be resumed again.
-func opposite(e plan.Event) string {
+// opposite selects what an event makes possible to be told again: what is paused again may be resumed again. It may be nil.
+func opposite(e plan.Event) (undone func(told string) bool) {
 	words := strings.Fields(e.Message)
+	after := func(start string) func(string) bool {
+		return func(told string) bool { return strings.HasPrefix(told, start) }
+	}
 	switch {
 	case e.Reason == v1alpha1.ReasonRolloutPaused:
-		return v1alpha1.ReasonRolloutResumed
-	case e.Reason == v1alpha1.EventTrafficWeightUpdated: // "Traffic weight updated from 5 to 0"
-		return fmt.Sprintf("%s|Traffic weight updated from %s to %s|", e.Reason, words[6], words[4])
+		return after(v1alpha1.ReasonRolloutResumed)
+	case e.Reason == v1alpha1.EventTrafficWeightUpdated && words[3] == "from": // "Traffic weight updated from 5 to 0": it may come back to 5
+		return func(told string) bool {
+			return strings.HasPrefix(told, e.Reason+"|Traffic weight updated from ") && strings.Contains(told, " to "+words[4]+"|")
+		}
 	case e.Reason == v1alpha1.EventSwitchService: // "Switched selector for service 'web' from 'a' to 'b'"
-		return fmt.Sprintf("%s|Switched selector for service %s from %s to %s|", e.Reason, words[4], words[8], words[6])
+		return after(fmt.Sprintf("%s|Switched selector for service %s from %s to %s|", e.Reason, words[4], words[8], words[6]))
 	case e.Reason == v1alpha1.EventScalingReplicaSet && words[1] == "up":
-		return e.Reason + "|Scaled down ReplicaSet " + words[3]
+		return after(e.Reason + "|Scaled down ReplicaSet " + words[3])
 	case e.Reason == v1alpha1.EventScalingReplicaSet:
-		return e.Reason + "|Scaled up ReplicaSet " + words[3]
+		return after(e.Reason + "|Scaled up ReplicaSet " + words[3])
 	}
-	return ""
+	return nil
 }
 
 func stepIndex(s v1alpha1.RolloutStatus) string {
