@@ -256,7 +256,7 @@ func TestAThousandAnalysisRuns(t *testing.T) {
 	goroutines, heap := footprint()
 	l.advance(began.Add(loadFor))
 	grownTo, heapNow := footprint()
-	if grownTo > goroutines+50 {
+	if grownTo > goroutines+many/4 { // connections that are kept open, as many as there were measurements at once, which is chance
 		t.Errorf("goroutines grew from %d to %d", goroutines, grownTo)
 	}
 	if heapNow > heap+heap/5 {
