@@ -77,7 +77,9 @@ func newEvents(clk clock.WithDelayedExecution, c client.Client, log *slog.Logger
 // NewEvents returns the recorder that gathers events, for those who have parts of their own.
 func NewEvents(clk clock.WithDelayedExecution, p Parts) record.EventRecorder {
 	e := newEvents(clk, p.Client, p.Log, p.Meters)
-	e.start = p.Go
+	if p.Go != nil {
+		e.start = p.Go
+	}
 	return e
 }
 

@@ -86,10 +86,10 @@ func (r *routing) weigh() (weight int32, why string) {
 	if r.stableBeside() == nil && r.carrier() == r.new || r.stableService.Name == "" {
 		return r.settle()
 	}
-	if r.EnforceMaxSurge && r.sharesStable() {
+	if r.EnforceMaxSurge && r.bothSendElsewhere() {
 		return r.canary.MaxWeight, "both services send to it, and the stable one has to be free for the stable version"
 	}
-	if r.now > 0 && r.sharedByStable() {
+	if r.now > 0 && r.bothSendToStable() {
 		return 0, "both services send to the stable version, whatever the weight"
 	}
 	carrier, want, why := r.carrier(), r.goal(), r.whyGoal()
@@ -126,18 +126,18 @@ func (r *routing) weigh() (weight int32, why string) {
 	return next, "the stable version cannot carry more yet"
 }
 
-// sharesStable reports whether both Services send to one version that is not the stable one: somebody has pointed the stable Service there, or
+// bothSendElsewhere reports whether both Services send to one version that is not the stable one: somebody has pointed the stable Service there, or
 // the strategy before this one. The version keeps all its pods for that, and leaves the stable one no room to have as many before the Service
 // comes back to it.
-func (r *routing) sharesStable() bool {
+func (r *routing) bothSendElsewhere() bool {
 	c, name := r.carrier(), r.stableService.Name
 	return c != nil && r.stable != nil && c != r.stable && r.selects(name) == c.hash && r.observedSelects(name) == c.hash && r.observedSelects(r.canaryService.Name) == c.hash
 }
 
-// sharedByStable reports whether both Services are known to send to the stable version, somebody having pointed the canary one there, and it has a
+// bothSendToStable reports whether both Services are known to send to the stable version, somebody having pointed the canary one there, and it has a
 // pod. It carries everything then, and a weight changes nothing: the canary Service is freed at once, and not when the stable version has
 // the pods for that, which may find no room beside those of the new one.
-func (r *routing) sharedByStable() bool {
+func (r *routing) bothSendToStable() bool {
 	if r.carrier() == nil || r.carrier() != r.stable || r.stable.certain() == 0 {
 		return false
 	}

@@ -15,11 +15,11 @@ import (
 
 // experimentShellMutants are faults of the reconcilers of Experiments and AnalysisRuns, put in from outside as those of [shellMutants] are.
 var experimentShellMutants = map[string]func(*shell.Parts){
-	"drops the resourceVersion from patches": shellMutants["drops the resourceVersion from patches"].with,
-	"forces what conflicts":                  shellMutants["forces what conflicts"].with,
-	"loses what it wanted to look at again":  shellMutants["loses what it wanted to look at again"].with,
-	"gives up behind an error":               shellMutants["gives up behind an error"].with,
-	"does not hear of AnalysisRuns":          shellMutants["does not hear of AnalysisRuns"].with,
+	"drops the resourceVersion from patches": shellMutants["drops the resourceVersion from patches"],
+	"forces what conflicts":                  shellMutants["forces what conflicts"],
+	"loses what it wanted to look at again":  shellMutants["loses what it wanted to look at again"],
+	"gives up behind an error":               shellMutants["gives up behind an error"],
+	"does not hear of AnalysisRuns":          shellMutants["does not hear of AnalysisRuns"],
 	"does not hear of ReplicaSets":           deaf(&appsv1.ReplicaSet{}),
 
 	"takes writes of measurements for done": writes(func(c client.Client, o client.Object, p client.Patch, status bool) error {
