@@ -16,8 +16,9 @@ import (
 // routedAgain is when the Rollout is looked at again whose routers still send to pods that are to go.
 const routedAgain = time.Second
 
-// routed reports whether the traffic routers of the Rollout whose step this is still send to a ReplicaSet's pods. What they do is in the
-// Rollout's status, and asked of the API server itself: a cache may show last minute's.
+// routed reports whether the traffic routers of the Rollout whose step this is may still send to a ReplicaSet's pods. To whom they do is in
+// the Rollout's status, without a weight before they do and with it until they do not, and asked of the API server itself: a cache may
+// show last minute's.
 func (p *pass) routed(set *appsv1.ReplicaSet) bool {
 	owner := metav1.GetControllerOfNoCopy(p.Experiment)
 	if owner == nil || owner.Kind != v1alpha1.KindRollout {
@@ -31,7 +32,7 @@ func (p *pass) routed(set *appsv1.ReplicaSet) bool {
 		return false
 	}
 	for _, d := range p.Rollout.Status.Canary.Weights.Additional {
-		if d.PodTemplateHash == set.Labels[v1alpha1.PodTemplateHashLabel] && d.Weight > 0 {
+		if d.PodTemplateHash == set.Labels[v1alpha1.PodTemplateHashLabel] {
 			return true
 		}
 	}
@@ -97,7 +98,7 @@ func (p *pass) retireSet(set *appsv1.ReplicaSet, reason string) {
 		return
 	}
 	if p.routed(set) {
-		p.note(plan.TopicWait, set.Name+" keeps its pods", "the Rollout's routers still send to them")
+		p.note(plan.TopicWait, set.Name+" keeps its pods", "the Rollout's routers may still send to them")
 		p.wake(p.Now.Add(routedAgain))
 		return
 	}

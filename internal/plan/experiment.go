@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,7 +62,7 @@ func (p *pass) experiment(name string) *v1alpha1.Experiment {
 }
 
 // startExperiment begins the Experiment of the current step under the first name that is free, and returns what is waited for then. One
-// that is there and the very same was begun by a pass that could not record it; any other of the name is of an earlier attempt.
+// that goes on and is the very same was begun by a pass that could not record it.
 func (p *pass) startExperiment(s spec.RunExperiment) string {
 	switch {
 	case p.stable == nil: // what was resumed is not to pause it again
@@ -75,8 +76,12 @@ func (p *pass) startExperiment(s spec.RunExperiment) string {
 		p.complain(problems)
 		return "the experiment cannot be begun: " + problems[0].String()
 	}
+	if going := p.experimentUnderWay(ex); going != nil {
+		p.is.Canary.CurrentExperiment = going.Name
+		return "experiment " + going.Name + " has begun"
+	}
 	base := ex.Name
-	for i := 1; p.isAnother(ex); i++ {
+	for i := 1; p.isTaken(ex.Name); i++ {
 		ex.Name = fmt.Sprintf("%s-%d", base, i)
 	}
 	if refusal := p.experimentFailure(ex.Name); refusal != nil {
@@ -84,26 +89,30 @@ func (p *pass) startExperiment(s spec.RunExperiment) string {
 		p.wake(p.Now.Add(createRetry))
 		return "the API server refused the Experiment"
 	}
-	if p.experiment(ex.Name) == nil {
-		p.plan.Judge = append(p.plan.Judge, CreateExperiment{Experiment: ex, Reason: s.Resolved.Field})
-		p.note(TopicJudge, "begin experiment "+ex.Name, s.Resolved.Field)
-		p.event(v1alpha1.EventExperimentCreated, "Created Experiment '%s'", ex.Name)
-	}
+	p.plan.Judge = append(p.plan.Judge, CreateExperiment{Experiment: ex, Reason: s.Resolved.Field})
+	p.note(TopicJudge, "begin experiment "+ex.Name, s.Resolved.Field)
+	p.event(v1alpha1.EventExperimentCreated, "Created Experiment '%s'", ex.Name)
 	p.is.Canary.CurrentExperiment = ex.Name
 	return "experiment " + ex.Name + " has begun"
 }
 
-// isAnother reports whether an Experiment's name is that of another one, or of one that is over.
-func (p *pass) isAnother(ex *v1alpha1.Experiment) bool {
-	if failure := p.experimentFailure(ex.Name); failure != nil && failure.Taken {
-		return true
-	}
-	for _, have := range p.Experiments {
-		if have.Name == ex.Name {
-			return have.DeletionTimestamp != nil || analysis.Ended(have.Status.Phase) || !equality.Semantic.DeepEqual(have.Spec, ex.Spec)
+// experimentUnderWay is the Experiment that is wanted under whatever name of the step it was begun, nil if there is none: which names are
+// taken by others is not known before they are tried.
+func (p *pass) experimentUnderWay(want *v1alpha1.Experiment) *v1alpha1.Experiment {
+	var found *v1alpha1.Experiment
+	for _, ex := range p.Experiments {
+		first := found == nil || cmp.Or(cmp.Compare(len(ex.Name), len(found.Name)), cmp.Compare(ex.Name, found.Name)) < 0
+		if first && p.ofStep(ex.Name) && ex.DeletionTimestamp == nil && !analysis.Ended(ex.Status.Phase) && equality.Semantic.DeepEqual(ex.Spec, want.Spec) {
+			found = ex
 		}
 	}
-	return false
+	return found
+}
+
+// isTaken reports whether an Experiment's name is another object's, or that of one before it.
+func (p *pass) isTaken(name string) bool {
+	failure := p.experimentFailure(name)
+	return failure != nil && failure.Taken || slices.ContainsFunc(p.Experiments, func(ex *v1alpha1.Experiment) bool { return ex.Name == name })
 }
 
 func (p *pass) experimentFailure(name string) *CreateFailure {
@@ -194,7 +203,7 @@ func (p *pass) endExperiments() {
 		}
 		to := ex.DeepCopy()
 		to.Spec.Terminate = true
-		p.plan.Judge = append(p.plan.Judge, TerminateExperiment{From: ex, To: to, Reason: reason})
+		p.endFirst(TerminateExperiment{From: ex, To: to, Reason: reason})
 		p.note(TopicJudge, "end experiment "+ex.Name, reason)
 	}
 }

@@ -33,7 +33,23 @@ func (p *pass) experimentDestinations(c spec.Canary) []traffic.Destination {
 	return out
 }
 
-// recordedAdditional are the destinations in the status that are neither of the two versions.
+// named are the destinations that the status names already. An Experiment that ends keeps the pods that its Rollout's status names, and what
+// routers do is recorded behind it, if the process lives: so the status names a destination, without a weight, before they are told of it.
+func (r *routing) named(destinations []traffic.Destination) []traffic.Destination {
+	var named []traffic.Destination
+	for _, d := range destinations {
+		if w := r.was.Canary.Weights; w != nil && slices.ContainsFunc(w.Additional, func(have v1alpha1.WeightDestination) bool {
+			return have.ServiceName == d.Service && have.PodTemplateHash == d.Hash
+		}) {
+			named = append(named, d)
+			continue
+		}
+		r.note(TopicWait, "traffic for service "+d.Service, "the status names it first, so that its pods stay")
+	}
+	return named
+}
+
+// recordedAdditional are the destinations in the status that are neither of the two versions, and have a weight.
 func (r *routing) recordedAdditional() []traffic.Destination {
 	w := r.was.Canary.Weights
 	if w == nil {
@@ -41,6 +57,9 @@ func (r *routing) recordedAdditional() []traffic.Destination {
 	}
 	var out []traffic.Destination
 	for _, d := range w.Additional {
+		if d.Weight == 0 {
+			continue // named, no more
+		}
 		out = append(out, traffic.Destination{Service: d.ServiceName, Hash: d.PodTemplateHash, Weight: d.Weight})
 	}
 	return out

@@ -34,8 +34,8 @@ type routing struct {
 	stableService, canaryService spec.Reference
 	// now is the weight of the canary Service: as the status has it, or as routers are known to have it that are elsewhere.
 	now int32
-	// additional is the weight of destinations that are neither.
-	additional []traffic.Destination
+	// experiments are what the templates of an experiment are to get, additional those of them that routers may be told of.
+	experiments, additional []traffic.Destination
 	// inForce: before this pass every router was seen to carry out that weight. Only then is it known who carries what.
 	inForce bool
 	// holds: traffic would come back to the stable version, and how many pods that has is not known yet, or too few. Routers are left as they
@@ -59,7 +59,8 @@ func (p *pass) newRouting(c spec.Canary) *routing {
 	}
 	r.stableService, r.canaryService = p.servicesByPart(c)
 	r.seeWeight()
-	r.additional = p.experimentDestinations(c)
+	r.experiments = p.experimentDestinations(c)
+	r.additional = r.named(r.experiments)
 	return r
 }
 
@@ -156,7 +157,10 @@ func (r *routing) route(weight int32, reason string) {
 		r.note(TopicRoute, text, why)
 	}
 	r.is.Canary.Weights = &v1alpha1.TrafficWeights{Canary: recordOf(r.next.Canary), Stable: recordOf(r.next.Stable)}
-	for _, d := range r.next.Additional {
+	for _, d := range r.experiments {
+		if !slices.Contains(r.next.Additional, d) {
+			d.Weight = 0
+		}
 		r.is.Canary.Weights.Additional = append(r.is.Canary.Weights.Additional, recordOf(d))
 	}
 }

@@ -108,10 +108,14 @@ func (p *pass) endRuns() {
 		}
 		to := run.DeepCopy()
 		to.Spec.Terminate = true
-		p.plan.Judge = append(p.plan.Judge, TerminateAnalysisRun{From: run, To: to, Reason: reason})
+		p.endFirst(TerminateAnalysisRun{From: run, To: to, Reason: reason})
 		p.note(TopicJudge, "end analysis "+run.Name, reason)
 	}
 }
+
+// endFirst ends something before anything else begins: of what takes the place of another, never do two go on, even if the process ends
+// or a write is not answered in between.
+func (p *pass) endFirst(c Change) { p.plan.Judge = slices.Insert(p.plan.Judge, 0, c) }
 
 // noUseFor is why an AnalysisRun is of no use, empty if it is of use.
 func (p *pass) noUseFor(run *v1alpha1.AnalysisRun) string {
