@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -106,5 +107,22 @@ func (r *Rollouts) lookAtRollout(ctx context.Context, seen *plan.Observed) error
 		return errBehind
 	}
 	seen.RolloutLive = true
+	return nil
+}
+
+// lookAtExperiment reads an Experiment from the API server.
+func (r *Rollouts) lookAtExperiment(ctx context.Context, seen *plan.Observed, name string) error {
+	seen.LiveExperiment = name
+	seen.Experiments = slices.DeleteFunc(slices.Clone(seen.Experiments), func(ex *v1alpha1.Experiment) bool { return ex.Name == name })
+	var ex v1alpha1.Experiment
+	err := r.live.Get(ctx, client.ObjectKey{Namespace: seen.Rollout.Namespace, Name: name}, &ex)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read experiment %s: %w", name, err)
+	case metav1.IsControlledBy(&ex, seen.Rollout):
+		seen.Experiments = append(seen.Experiments, &ex)
+	}
 	return nil
 }

@@ -161,6 +161,8 @@ func (r *Rollouts) look(ctx context.Context, seen *plan.Observed, need plan.Need
 		return r.lookAtRouting(ctx, seen)
 	case plan.NeedLiveRollout:
 		return r.lookAtRollout(ctx, seen)
+	case plan.NeedLiveExperiment:
+		return r.lookAtExperiment(ctx, seen, n.Name)
 	case plan.NeedPods:
 		return r.lookAtPods(ctx, seen, n.Hash)
 	}

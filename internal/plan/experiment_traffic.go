@@ -65,6 +65,17 @@ func (r *routing) recordedAdditional() []traffic.Destination {
 	return out
 }
 
+// lookAtExperiment asks for the Experiment itself before traffic is sent to its pods. Behind the status that names them it keeps them; before
+// that it may have ended, and a cache not show it yet.
+func (r *routing) lookAtExperiment() {
+	name, before := r.is.Canary.CurrentExperiment, r.recordedAdditional()
+	for _, d := range r.next.Additional {
+		if r.LiveExperiment != name && !slices.ContainsFunc(before, func(was traffic.Destination) bool { return was.Service == d.Service && was.Hash == d.Hash }) {
+			r.need(NeedLiveExperiment{Name: name})
+		}
+	}
+}
+
 // tellAdditional tells of destinations that come and go.
 func (r *routing) tellAdditional() {
 	before := r.recordedAdditional()

@@ -44,6 +44,8 @@ type Observed struct {
 	Templates analysis.Templates
 	// Experiments that the Rollout controls, in any order.
 	Experiments []*v1alpha1.Experiment
+	// LiveExperiment is the name of the one that was read from the API server in this very pass, as [NeedLiveExperiment] asks.
+	LiveExperiment string
 	// ExperimentFailures are why Experiments that earlier plans of this same pass wanted could not be created.
 	ExperimentFailures []CreateFailure
 	// RunFailures are why AnalysisRuns that earlier plans of this same pass wanted could not be created.
@@ -152,7 +154,7 @@ func (UpdateService) isChange()    {}
 func (UpdateReplicaSet) isChange() {}
 func (DeleteReplicaSet) isChange() {}
 
-// Need is something that must be looked at: [NeedLiveServices], [NeedLiveRouting], [NeedLiveRollout] or [NeedPods].
+// Need is something that must be looked at: [NeedLiveServices], [NeedLiveRouting], [NeedLiveRollout], [NeedLiveExperiment] or [NeedPods].
 type Need interface{ isNeed() }
 
 // NeedLiveServices asks for Observed.Services as the API server has them now: a version that has served is about to lose all its pods, which
@@ -167,13 +169,18 @@ type NeedLiveRouting struct{}
 // If not, the pass is to end here.
 type NeedLiveRollout struct{}
 
+// NeedLiveExperiment asks for one of Observed.Experiments as the API server has it now: its pods are about to get traffic, and may be on
+// their way out.
+type NeedLiveExperiment struct{ Name string }
+
 // NeedPods asks for the pods of one version. They are not cached: few passes need them, and there are many.
 type NeedPods struct{ Hash string }
 
-func (NeedLiveServices) isNeed() {}
-func (NeedLiveRouting) isNeed()  {}
-func (NeedLiveRollout) isNeed()  {}
-func (NeedPods) isNeed()         {}
+func (NeedLiveServices) isNeed()   {}
+func (NeedLiveRouting) isNeed()    {}
+func (NeedLiveRollout) isNeed()    {}
+func (NeedLiveExperiment) isNeed() {}
+func (NeedPods) isNeed()           {}
 
 // Record is what a plan writes into the Rollout: first, and seldom, Object's own fields; then the status.
 type Record struct {

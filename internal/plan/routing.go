@@ -148,6 +148,7 @@ func (r *routing) route(weight int32, reason string) {
 	if len(problems) > 0 {
 		return
 	}
+	r.lookAtExperiment()
 	r.tellAdditional()
 	if weight != r.now {
 		r.event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight updated from %d to %d", r.now, weight)

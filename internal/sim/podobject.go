@@ -66,6 +66,12 @@ func (w *World) Look(o *plan.Observed, need plan.Need) {
 		o.Routes, o.RoutesLive = w.routes.now, true
 	case plan.NeedLiveRollout:
 		o.RolloutLive = true // of one that is gone there are no views, see Delete
+	case plan.NeedLiveExperiment:
+		o.LiveExperiment = n.Name
+		o.Experiments = slices.DeleteFunc(slices.Clone(o.Experiments), func(ex *v1alpha1.Experiment) bool { return ex.Name == n.Name })
+		if ex := experimentNamed(w.experiments.all, n.Name); ex != nil {
+			o.Experiments = append(o.Experiments, ex)
+		}
 	default:
 		panic(fmt.Sprintf("need of unknown kind %T", n))
 	}
