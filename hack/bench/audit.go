@@ -35,7 +35,7 @@ func (r request) resource() string {
 
 // counts reports whether it is what rollouts cost: a watch is a read that lasts, and leases are the election's.
 func (r request) counts() bool {
-	return r.User.Username == controllerUser && r.ObjectRef != nil && r.Verb != "watch" && r.ObjectRef.Resource != "leases"
+	return r.ObjectRef != nil && r.Verb != "watch" && r.ObjectRef.Resource != "leases"
 }
 
 // requests are counted by verb and resource.
@@ -75,33 +75,36 @@ type auditLog struct {
 	offset int64
 }
 
-// read returns the controller's requests since the last call.
-func (a *auditLog) read() ([]request, error) {
+// read returns the controller's requests since the last call, and how many came from others.
+func (a *auditLog) read() (all []request, others int, err error) {
 	file, err := os.Open(a.path)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer file.Close() //nolint:errcheck // it is only read
 	if _, err := file.Seek(a.offset, io.SeekStart); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var all []request
 	lines := bufio.NewReader(file)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return all, nil // the rest of the line comes later
+			return all, others, nil // the rest of the line comes later
 		}
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		a.offset += int64(len(line))
 		var r request
 		if err := json.Unmarshal(line, &r); err != nil {
-			return nil, fmt.Errorf("read the audit log: %w", err)
+			return nil, 0, fmt.Errorf("read the audit log: %w", err)
 		}
-		if r.counts() {
+		switch {
+		case !r.counts():
+		case r.User.Username == controllerUser:
 			all = append(all, r)
+		default:
+			others++
 		}
 	}
 }

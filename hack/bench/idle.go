@@ -33,7 +33,7 @@ func (f *field) measureIdle(ctx context.Context, n int) (r idle, err error) {
 	if err := f.createIdle(ctx, namespace, n); err != nil {
 		return r, err
 	}
-	if _, err := f.audit.read(); err != nil {
+	if _, _, err := f.audit.read(); err != nil {
 		return r, err
 	}
 	c, err := startController(f.cluster, f.folder, fmt.Sprintf("--rollout-resync=%d", int(resync.Seconds())))
@@ -73,7 +73,7 @@ func (f *field) createIdle(ctx context.Context, namespace string, n int) error {
 }
 
 func (f *field) writes() (int, error) {
-	all, err := f.audit.read()
+	all, _, err := f.audit.read()
 	return count(all).writes(), err
 }
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,6 +38,9 @@ type phase struct {
 	wall, cpu time.Duration
 	resident  int64
 	requests  requests
+	// playground is the processor time of the API server and of all that runs beside it, others how many requests these and the bench made.
+	playground time.Duration
+	others     int
 	// passes are how often the controller looked at a Rollout.
 	passes int
 }
@@ -138,11 +142,12 @@ func (f *field) settle(ctx context.Context, c *process, into *phase) error {
 
 // during measures what the controller needs while something goes on.
 func (f *field) during(c *process, into *phase, do func() error) ([]request, error) {
-	if _, err := f.audit.read(); err != nil {
+	if _, _, err := f.audit.read(); err != nil {
 		return nil, err
 	}
-	before, err := c.cpu()
-	if err != nil {
+	before, err1 := c.cpu()
+	playground, err2 := processorTime(f.cluster.Pid())
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 	passes := c.passes()
@@ -151,17 +156,19 @@ func (f *field) during(c *process, into *phase, do func() error) ([]request, err
 		return nil, err
 	}
 	into.wall = time.Since(start)
-	after, err := c.cpu()
-	if err != nil {
+	after, err1 := c.cpu()
+	playgroundAfter, err2 := processorTime(f.cluster.Pid())
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	into.cpu = after - before
+	into.cpu, into.playground = after-before, playgroundAfter-playground
 	into.passes = c.passes() - passes
+	var err error
 	if into.resident, err = c.resident(); err != nil {
 		return nil, err
 	}
-	all, err := f.audit.read()
-	into.requests = count(all)
+	all, others, err := f.audit.read()
+	into.requests, into.others = count(all), others
 	return all, err
 }
 

@@ -106,8 +106,11 @@ func (p *process) stop() error {
 const ticksPerSecond = 100
 
 // cpu is the processor time that the process has used.
-func (p *process) cpu() (time.Duration, error) {
-	text, err := p.proc("stat")
+func (p *process) cpu() (time.Duration, error) { return processorTime(p.cmd.Process.Pid) }
+
+// processorTime is what a process has used.
+func processorTime(pid int) (time.Duration, error) {
+	text, err := proc(pid, "stat")
 	if err != nil {
 		return 0, err
 	}
@@ -123,7 +126,7 @@ func (p *process) program() (int64, error)  { return p.memory(2) }
 
 // memory is a field of /proc/PID/statm.
 func (p *process) memory(field int) (int64, error) {
-	text, err := p.proc("statm")
+	text, err := proc(p.cmd.Process.Pid, "statm")
 	if err != nil {
 		return 0, err
 	}
@@ -131,8 +134,8 @@ func (p *process) memory(field int) (int64, error) {
 	return pages * int64(os.Getpagesize()), err
 }
 
-func (p *process) proc(file string) (string, error) {
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), file))
+func proc(pid int, file string) (string, error) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), file))
 	return string(text), err
 }
 

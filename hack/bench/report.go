@@ -55,6 +55,7 @@ func (r report) String() string {
 	r.writePhases(&w)
 	r.writeBudgets(&w)
 	r.writeRequests(&w)
+	r.writeLoad(&w)
 	r.writeRest(&w)
 	return w.String()
 }
@@ -133,6 +134,21 @@ func (r report) writeRequests(w *bytes.Buffer) {
 			fmt.Fprintf(w, " %s |", s.perRollout(s.update.requests[kind]+s.after.requests[kind]))
 		}
 		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w)
+}
+
+// writeLoad tells what the time of the update goes into, and how long the playground would be busy with it if the controller cost nothing.
+func (r report) writeLoad(w *bytes.Buffer) {
+	cores := runtime.NumCPU()
+	fmt.Fprintf(w, "What keeps %d cores busy during the update, per rollout; and, at the same cost of a request, how long the requests of others alone would:\n\n"+
+		"| strategy | CPU ms of the controller | of the playground | requests of the controller | of others | wall s | others alone, s |\n|---|--:|--:|--:|--:|--:|--:|\n", cores)
+	for _, s := range r.ofAll() {
+		u := s.update
+		own := u.requests.writes() + u.requests.reads()
+		alone := u.playground.Seconds() * float64(u.others) / float64(max(own+u.others, 1)) / float64(cores)
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %.1f | %.1f |\n", s.strategy.name, s.perRolloutMillis(u.cpu), s.perRolloutMillis(u.playground),
+			s.perRollout(own), s.perRollout(u.others), u.wall.Seconds(), alone)
 	}
 	fmt.Fprintln(w)
 }

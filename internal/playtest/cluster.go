@@ -124,6 +124,9 @@ func (c *Cluster) ControllerKubeconfig() string { return c.controllerKubeconfig 
 // Program is the path of one of Sluice's programs.
 func (c *Cluster) Program(name string) string { return filepath.Join(c.bin, name) }
 
+// Pid is the playground's process.
+func (c *Cluster) Pid() int { return c.playground.Process.Pid }
+
 func (c *Cluster) startPlayground(flags []string) error {
 	args := append([]string{"up", "--data-dir", filepath.Join(c.dir, "data")}, flags...)
 	cmd := exec.Command(filepath.Join(c.bin, "sluice-playground"), args...)
