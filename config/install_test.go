@@ -3,6 +3,7 @@ package config_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -53,7 +54,7 @@ func TestC45OneNamespace(t *testing.T) {
 				}
 			}
 			apply(t, ns, objects)
-			ns.StartController("--kubeconfig", ns.KubeconfigOf("argo-rollouts"))
+			ns.StartController(slices.Concat(arguments(t, objects), []string{"--metrics-port=0", "--healthz-port=0", "--kubeconfig", ns.KubeconfigOf("argo-rollouts")})...)
 			ns.CreateRollout(web("web", `{canary: {}}`))
 			ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
 			ns.CreateRollout(web("judged", `{canary: {steps: [{analysis: {templates: [{templateName: smoke, clusterScope: true}]}}]}}`))
@@ -62,6 +63,73 @@ func TestC45OneNamespace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Whatever the chart is told to tell the controller, the controller understands.
+func TestTheControllerTakesTheChartsValues(t *testing.T) {
+	ns := playtest.New(t)
+	objects := helm(t, ns,
+		"--set", "instanceID=blue,threads.rollouts=3,log.level=debug,metrics.perObject=true,metrics.serviceMonitor=true,traces.endpoint=http://collector:4317",
+		"--set", "extraArgs={--qps=100,--burst=200},extraEnv[0].name=OTEL_TRACES_SAMPLER,extraEnv[0].value=always_off")
+	args := arguments(t, objects)
+	for _, want := range []string{
+		"--instance-id=blue", "--rollout-threads=3", "--loglevel=debug", "--per-object-metrics", "--otlp-endpoint=http://collector:4317", "--qps=100",
+	} {
+		if !slices.Contains(args, want) {
+			t.Errorf("%s is not among the arguments %q", want, args)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), playtest.Program("sluice-controller"), append(args, "--version")...).CombinedOutput()
+	if err != nil {
+		t.Errorf("the controller does not take %q: %v\n%s", args, err, out)
+	}
+	environment, _, err := unstructured.NestedSlice(container(t, objects), "env")
+	sampler := map[string]any{"name": "OTEL_TRACES_SAMPLER", "value": "always_off"}
+	if err != nil || len(environment) != 2 || !cmp.Equal(environment[1], any(sampler)) {
+		t.Errorf("the environment is %v (%v), want also %v", environment, err, sampler)
+	}
+}
+
+// What the schema of the chart's values refuses.
+func TestTheChartRefusesMistakes(t *testing.T) {
+	for mistake, want := range map[string]string{
+		"replica=3":                "additional properties 'replica' not allowed",
+		"replicas=two":             "'/replicas'",
+		"log.level=loud":           "'/log/level'",
+		"metrics.port=8080":        "'/metrics/port'",
+		"traces.endpoint=here":     "'/traces/endpoint'",
+		"extraArgs={qps=1}":        "'/extraArgs/0'",
+		"extraEnv[0].value=nobody": "'/extraEnv/0'",
+	} {
+		out, err := render(t, "web", "--set", mistake)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error that says %s\n%s", mistake, err, want, out)
+		}
+	}
+}
+
+// arguments are those that the Deployment gives the controller.
+func arguments(t *testing.T, objects []*unstructured.Unstructured) []string {
+	t.Helper()
+	args, _, err := unstructured.NestedStringSlice(container(t, objects), "args")
+	if err != nil || len(args) == 0 {
+		t.Fatalf("the controller's arguments are %q (%v)", args, err)
+	}
+	return args
+}
+
+// container is that of the controller, in the Deployment.
+func container(t *testing.T, objects []*unstructured.Unstructured) map[string]any {
+	t.Helper()
+	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
+	if i < 0 {
+		t.Fatal("no Deployment")
+	}
+	containers, _, err := unstructured.NestedSlice(objects[i].Object, "spec", "template", "spec", "containers")
+	if err != nil || len(containers) != 1 {
+		t.Fatalf("%d containers, want one (%v)", len(containers), err)
+	}
+	return containers[0].(map[string]any)
 }
 
 func web(name, strategy string) string {
@@ -88,16 +156,26 @@ func kustomize(t *testing.T, ns *playtest.Namespace, folder string) []*unstructu
 // helm renders the chart for a release that is called as the namespace.
 func helm(t *testing.T, ns *playtest.Namespace, flags ...string) []*unstructured.Unstructured {
 	t.Helper()
-	args := append([]string{"tool", "-modfile=go.helm.mod", "helm", "template", ns.Name, "charts/sluice", "--namespace", ns.Name, "--include-crds"}, flags...)
+	out, err := render(t, ns.Name, flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects(t, out)
+}
+
+// render runs `helm template`.
+func render(t *testing.T, release string, flags ...string) ([]byte, error) {
+	t.Helper()
+	args := append([]string{"tool", "-modfile=go.helm.mod", "helm", "template", release, "charts/sluice", "--namespace", release, "--include-crds"}, flags...)
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = playtest.Root()
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	var out, trouble bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &trouble
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("helm template: %v\n%s", err, trouble.String())
+		return nil, fmt.Errorf("helm template: %w\n%s", err, trouble.String())
 	}
-	return objects(t, out.Bytes())
+	return out.Bytes(), nil
 }
 
 func objects(t *testing.T, manifests []byte) []*unstructured.Unstructured {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -112,8 +111,8 @@ func TestMetricsOfAQuery(t *testing.T) {
 // Every panel shows something of a controller that works, and neither the dashboard nor an alert names a metric that is not there.
 func TestDashboard(t *testing.T) {
 	ns := playtest.New(t)
-	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
-	_, port, _ := net.SplitHostPort(address) // it was made a line before
+	port := fmt.Sprint(ns.FreePort())
+	address := "127.0.0.1:" + port
 	ns.StartController("--metrics-port", port)
 	server := prometheustest.Start(t, address)
 	apply(t, ns, moved(objects(t, []byte(`
@@ -181,16 +180,6 @@ func (k keeping) MustRegister(all ...prometheus.Collector) {
 	for _, c := range all {
 		c.Describe(k.descriptions)
 	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close() //nolint:errcheck // only its port is of use
-	return listener.Addr().(*net.TCPAddr).Port
 }
 
 func read(t *testing.T, url string) string {

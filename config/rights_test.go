@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -13,41 +14,71 @@ import (
 // Secrets are read one by one, by the names that analyses give. Nothing that is installed may list or watch them, so nothing in the
 // controller does: all tests run with exactly these rights.
 func TestSecretsAreReadByNameOnly(t *testing.T) {
-	files, err := filepath.Glob("rbac/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files: %v", len(files), err)
-	}
 	readers := 0
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, o := range objects(t, text) {
-			var role rbacv1.ClusterRole // a Role has the same rules
-			if o.GetKind() != "ClusterRole" && o.GetKind() != "Role" {
+	for _, role := range roles(t) {
+		for _, rule := range role.Rules {
+			for _, all := range [][]string{rule.APIGroups, rule.Resources, rule.Verbs} {
+				if slices.Contains(all, "*") {
+					t.Errorf("%s grants everything of something: %v", role.Name, rule)
+				}
+			}
+			if !slices.Contains(rule.Resources, "secrets") {
 				continue
 			}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role); err != nil {
-				t.Fatal(err)
-			}
-			for _, rule := range role.Rules {
-				for _, all := range [][]string{rule.APIGroups, rule.Resources, rule.Verbs} {
-					if slices.Contains(all, "*") {
-						t.Errorf("%s %s grants everything of something: %v", o.GetKind(), role.Name, rule)
-					}
-				}
-				if !slices.Contains(rule.Resources, "secrets") {
-					continue
-				}
-				readers++
-				if role.Name != "argo-rollouts-analysis" || !slices.Equal(rule.Verbs, []string{"get"}) {
-					t.Errorf("%s %s may %v secrets", o.GetKind(), role.Name, rule.Verbs)
-				}
+			readers++
+			if role.Name != "argo-rollouts-analysis" || !slices.Equal(rule.Verbs, []string{"get"}) {
+				t.Errorf("%s may %v secrets", role.Name, rule.Verbs)
 			}
 		}
 	}
 	if readers != 1 {
 		t.Errorf("%d rules are about secrets, want that of analyses", readers)
 	}
+}
+
+// What the controller changes it patches, guarded by the version that it was decided on; so it may not update anything, but for what cannot
+// be patched. It lists pods when it has a question about them, and never follows them.
+func TestNoMoreIsGrantedThanIsUsed(t *testing.T) {
+	updated := []string{"leases", "deployments/scale", "rollouts/finalizers", "experiments/finalizers", "analysisruns/finalizers"}
+	for _, role := range roles(t) {
+		if strings.Contains(role.Name, "aggregate") {
+			continue // what users may do
+		}
+		for _, rule := range role.Rules {
+			for _, resource := range rule.Resources {
+				if slices.Contains(rule.Verbs, "update") && !slices.Contains(updated, resource) {
+					t.Errorf("%s may update %s", role.Name, resource)
+				}
+				if resource == "pods" && (slices.Contains(rule.Verbs, "get") || slices.Contains(rule.Verbs, "watch")) {
+					t.Errorf("%s may %v pods", role.Name, rule.Verbs)
+				}
+			}
+		}
+	}
+}
+
+// roles are all that is in rbac, ClusterRoles and Roles, which have the same rules.
+func roles(t *testing.T) (all []rbacv1.ClusterRole) {
+	t.Helper()
+	files, err := filepath.Glob("rbac/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range objects(t, text) {
+			if o.GetKind() != "ClusterRole" && o.GetKind() != "Role" {
+				continue
+			}
+			var role rbacv1.ClusterRole
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, role)
+		}
+	}
+	return all
 }

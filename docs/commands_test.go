@@ -72,9 +72,9 @@ func commands(page string) string {
 	return script.String()
 }
 
-// Every link from one page to another leads somewhere, and every page is found from the list of them.
+// Every link from one page to another leads somewhere, to a heading too, and every page is found from the list of them.
 func TestLinks(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#: ]+)(#[^)]*)?\)`)
+	link := regexp.MustCompile(`\]\(([^)#: ]*)(?:#([^) ]*))?\)`)
 	linked := map[string]bool{"docs/README.md": true}
 	root := manifests.Root()
 	var pages []string
@@ -99,8 +99,14 @@ func TestLinks(t *testing.T) {
 		}
 		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
 			target := filepath.Join(filepath.Dir(path), found[1])
+			if found[1] == "" {
+				target = path
+			}
 			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s links to %s, which is not there", page, found[1])
+			}
+			if found[2] != "" && !anchors(t, target)[found[2]] {
+				t.Errorf("%s links to #%s of %s, which has no such heading", page, found[2], found[1])
 			}
 			if target, err := filepath.Rel(root, target); err == nil {
 				linked[target] = true
@@ -116,4 +122,19 @@ func TestLinks(t *testing.T) {
 			t.Errorf("no page links to %s", page)
 		}
 	}
+}
+
+// anchors are the headings of a page, as links name them.
+func anchors(t *testing.T, page string) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]bool{}
+	for _, heading := range regexp.MustCompile(`(?m)^#+ +(.+)$`).FindAllStringSubmatch(string(text), -1) {
+		bare := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		all[strings.ReplaceAll(bare, " ", "-")] = true
+	}
+	return all
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-delivery/sluice/internal/metric/prometheus"
+	"github.com/sluice-delivery/sluice/internal/playtest/port"
 )
 
 // startPrometheus starts what is measured, and a real Prometheus that measures it: the controller is told of it as in an installation, by
@@ -37,10 +37,11 @@ func (s *story) startPrometheus(ctx context.Context) error {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return err
 	}
-	address, err := freeAddress()
+	free, err := port.Free()
 	if err != nil {
 		return err
 	}
+	address := fmt.Sprintf("127.0.0.1:%d", free)
 	c, err := s.start(ctx, nil, program, "--config.file="+config, "--storage.tsdb.path="+folder, "--web.listen-address="+address)
 	if err != nil {
 		return err
@@ -96,12 +97,4 @@ func (s *story) await(ctx context.Context, c *child, url string) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-}
-
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
 }

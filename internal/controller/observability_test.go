@@ -3,7 +3,6 @@ package controller_test
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"syscall"
@@ -11,17 +10,6 @@ import (
 
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
-
-// freePort is a TCP port that nobody listens on.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close() //nolint:errcheck // it has done its work
-	return l.Addr().(*net.TCPAddr).Port
-}
 
 // get asks the controller until it answers as wanted.
 func get(ns *playtest.Namespace, port int, path, what string, wanted func(status int, body string) bool) {
@@ -44,7 +32,7 @@ func get(ns *playtest.Namespace, port int, path, what string, wanted func(status
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
-	port := freePort(t)
+	port := ns.FreePort()
 	ns.StartController("--metrics-port", fmt.Sprint(port))
 	ns.CreateRollout(canary(1, `{steps: [{setWeight: 50}, {pause: {}}]}`))
 	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
@@ -91,7 +79,7 @@ func TestMetrics(t *testing.T) {
 func TestProbesAndHandOver(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
-	first, second := freePort(t), freePort(t)
+	first, second := ns.FreePort(), ns.FreePort()
 	ns.StartController("--leader-elect", "--instance-id", ns.Name, "--healthz-port", fmt.Sprint(first))
 	ok := func(status int, _ string) bool { return status == http.StatusOK }
 	get(ns, first, "/readyz", "the leader is ready", ok)

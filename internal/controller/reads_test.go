@@ -16,7 +16,7 @@ var lists = regexp.MustCompile(`(?m)^controller_clientset_k8s_request_total\{.*v
 func TestC7AnUpdateListsNothing(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
-	port := freePort(t)
+	port := ns.FreePort()
 	manifest := routed(2, routers["GatewayAPI"], `[{setWeight: 50}, {pause: {duration: 1}}]`, "dynamicStableScale: true")
 	createRoute(t, ns, manifest)
 	ns.StartController("--metrics-port", fmt.Sprint(port))

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/playtest/port"
 )
 
 // Namespace is one test's part of the playground.
@@ -99,6 +100,16 @@ func (ns *Namespace) StartController(flags ...string) {
 		ns.t.Fatal(err)
 	}
 	ns.controllers = append(ns.controllers, cmd)
+}
+
+// FreePort is a TCP port that nobody listens on, for a controller's metrics or probes.
+func (ns *Namespace) FreePort() int {
+	ns.t.Helper()
+	free, err := port.Free()
+	if err != nil {
+		ns.t.Fatal(err)
+	}
+	return free
 }
 
 // KubeconfigOf writes a kubeconfig with the rights of a service account of this namespace, and returns its path.

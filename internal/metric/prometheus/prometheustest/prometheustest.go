@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,8 @@ import (
 	"github.com/prometheus/client_golang/api"
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
+
+	"github.com/sluice-delivery/sluice/internal/playtest/port"
 )
 
 // Program is the path of the server. A test that needs it fails without it, rather than pass for nothing.
@@ -44,7 +45,11 @@ func Start(t *testing.T, targets ...string) string {
 	if err := os.WriteFile(config, Config(targets...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
+	free, err := port.Free()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", free)
 	var log bytes.Buffer
 	cmd := exec.Command(program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(folder, "data"), "--web.listen-address="+address)
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -85,15 +90,6 @@ func Config(targets ...string) []byte {
 		text += fmt.Sprintf("    - %q\n", target)
 	}
 	return []byte(text)
-}
-
-func freeAddress(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close() //nolint:errcheck // only its port is of use
-	return listener.Addr().String()
 }
 
 func ready(ctx context.Context, address string) bool {
