@@ -59,7 +59,7 @@ func newCommand() *cobra.Command {
 			return start(cmd, s, o)
 		},
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{mistake(cmd.Flags(), err)} })
 	addFlags(cmd.Flags(), &s, &o)
 	return cmd
 }

@@ -22,7 +22,11 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		want []string
 	}{
 		"an argument":                {[]string{"run"}, []string{`"run"`, "flags only"}},
-		"a flag that is not there":   {[]string{"--rollouts"}, []string{"unknown flag: --rollouts"}},
+		"a flag that is not there":   {[]string{"--rollouts"}, []string{"unknown flag: --rollouts", "see --help"}},
+		"a flag that is mistyped":    {[]string{"--leader-elct=false"}, []string{"--leader-elct", "did you mean --leader-elect?"}},
+		"letters for a number":       {[]string{"--metrics-port=abc"}, []string{`--metrics-port "abc": write a whole number`}},
+		"a time without a unit":      {[]string{"--leader-election-retry-period=2"}, []string{`--leader-election-retry-period "2"`, "15s or 2m"}},
+		"neither true nor false":     {[]string{"--leader-elect=perhaps"}, []string{`"perhaps": write true or false`}},
 		"a level that is not there":  {[]string{"--loglevel=loud"}, []string{`--loglevel "loud"`, "debug, info, warn and error"}},
 		"a format":                   {[]string{"--logformat=xml"}, []string{`--logformat "xml"`, "text nor json"}},
 		"the library's verbosity":    {[]string{"--kloglevel=11"}, []string{"--kloglevel 11"}},
@@ -30,7 +34,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		"no cluster":                 {[]string{"--kubeconfig=/nowhere"}, []string{"find the cluster", "/nowhere"}},
 		"upstream's --alb-ingress":   {[]string{"--alb-ingress-classes=alb"}, []string{"--alb-ingress-classes", "no such traffic router"}},
 		"upstream's without a value": {[]string{"--self-service-notification-enabled"}, []string{"sends no notifications"}},
-		"upstream's workers":         {[]string{"--service-threads=3"}, []string{"--rollout-threads"}},
+		"upstream's workers":         {[]string{"--service-threads", "3"}, []string{"--service-threads: ", "--rollout-threads"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := newCommand()
@@ -74,7 +78,10 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 		`--enable-pprof-address "me"`: func(o *controller.Options) { o.PprofAddress = "me" },
 		"are both 8090":               func(o *controller.Options) { o.MetricsPort, o.HealthzPort = 8090, 8090 },
 		`namespace "Shop"`:            func(o *controller.Options) { o.Namespace = "Shop" },
-		`instance ID "a b"`:           func(o *controller.Options) { o.InstanceID = "a b" },
+		"$ARGO_ROLLOUTS_PROMETHEUS_ADDRESS \"prometheus:9090\"":     func(o *controller.Options) { o.PrometheusAddress = "prometheus:9090" },
+		"$ARGO_ROLLOUTS_ANALYSIS_JOB_NAMESPACE \"My Shop\"":         func(o *controller.Options) { o.JobNamespace = "My Shop" },
+		"$ARGO_ROLLOUTS_ANALYSIS_JOB_KUBECONFIG \"/nowhere\" is no": func(o *controller.Options) { o.JobKubeconfig = "/nowhere" },
+		`--instance-id "a b"`: func(o *controller.Options) { o.InstanceID = "a b" },
 	} {
 		o := good
 		spoil(&o)
@@ -102,7 +109,7 @@ func TestEveryFlagRefusesNonsense(t *testing.T) {
 	newCommand().Flags().VisitAll(func(f *pflag.Flag) {
 		value, ok := bad[f.Name]
 		if _, isRefused := f.Value.(refused); isRefused {
-			value, ok = "x", true
+			value, ok = "this", true // which the sentence says
 		}
 		if !ok {
 			t.Errorf("--%s takes everything", f.Name)

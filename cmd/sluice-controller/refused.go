@@ -13,7 +13,7 @@ type refused struct{ remedy string }
 func (refused) String() string { return "" }
 func (refused) Type() string   { return "string" }
 func (r refused) Set(string) error {
-	return errors.New("this controller has no such flag: " + r.remedy)
+	return errors.New("this controller has no such flag: " + r.remedy) // mistake says of which it is
 }
 
 // refuse adds upstream's flags that this controller does not have, out of sight.

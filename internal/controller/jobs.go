@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,20 +30,34 @@ func newJobs(mgr manager.Manager, o Options) (job.Provider, error) {
 	provider := job.Provider{
 		Clock: clock.RealClock{}, Namespace: o.JobNamespace, Jobs: jobs{writer: mgr.GetClient(), live: mgr.GetAPIReader()},
 	}
-	if o.JobKubeconfig == "" || o.JobKubeconfig == "in-cluster" {
+	if !o.jobsElsewhere() {
 		return provider, nil
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", o.JobKubeconfig)
+	config, err := o.jobCluster()
 	if err != nil {
-		return provider, fmt.Errorf("%s: %w", JobKubeconfigVariable, err)
+		return provider, err
 	}
 	config.UserAgent = mgr.GetConfig().UserAgent
 	other, err := client.New(config, client.Options{Scheme: mgr.GetScheme()})
 	if err != nil {
-		return provider, fmt.Errorf("%s: %w", JobKubeconfigVariable, err)
+		return provider, fmt.Errorf("$%s %q: %w", JobKubeconfigVariable, o.JobKubeconfig, err)
 	}
 	provider.Jobs, provider.Elsewhere = jobs{writer: other, live: other}, true
 	return provider, nil
+}
+
+// jobsElsewhere reports whether Jobs run in another cluster than the AnalysisRuns.
+func (o Options) jobsElsewhere() bool {
+	return o.JobKubeconfig != "" && o.JobKubeconfig != "in-cluster"
+}
+
+// jobCluster is the access to that cluster.
+func (o Options) jobCluster() (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", o.JobKubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("$%s %q is no kubeconfig: %w", JobKubeconfigVariable, o.JobKubeconfig, err)
+	}
+	return config, nil
 }
 
 // jobs is the job provider's access to a cluster. Nothing of it is cached: Jobs are few, and looked at seldom.

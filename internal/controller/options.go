@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sluice-delivery/sluice/internal/metric/prometheus"
 )
 
 // Validate says what is wrong with the options, by the flags that set them.
@@ -51,6 +54,25 @@ func (o Options) Validate() error {
 			return fmt.Errorf("--enable-pprof-address %q is not HOST:PORT, such as 127.0.0.1:6060", o.PprofAddress)
 		}
 	}
-	_, err := instanceSelector(o.InstanceID)
+	if problems := validation.IsValidLabelValue(o.InstanceID); len(problems) > 0 {
+		return fmt.Errorf("--instance-id %q cannot be the value of a label: %s", o.InstanceID, problems[0])
+	}
+	return o.validateMeasurements()
+}
+
+// validateMeasurements says what is wrong with the environment variables that measurements need.
+func (o Options) validateMeasurements() error {
+	if address := o.PrometheusAddress; address != "" {
+		if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return fmt.Errorf("$%s %q is no address of a Prometheus server: write http://HOST:PORT, or https://", prometheus.AddressVariable, address)
+		}
+	}
+	if problems := validation.IsDNS1123Label(o.JobNamespace); o.JobNamespace != "" && len(problems) > 0 {
+		return fmt.Errorf("$%s %q: %s", JobNamespaceVariable, o.JobNamespace, problems[0])
+	}
+	if !o.jobsElsewhere() {
+		return nil
+	}
+	_, err := o.jobCluster()
 	return err
 }
