@@ -26,8 +26,9 @@ type process struct {
 	works              []*work
 	rollouts, analyses *work
 	informers          map[kind]*informer
-	// standby: it followed its watches before it led.
+	// standby: it followed its watches before it led, which began then.
 	standby bool
+	began   time.Time
 
 	// working: a pass is under way; pass is what came of it so far, and decided whether anything did. One over an Experiment or an
 	// AnalysisRun has its decision in tried or judged.
@@ -52,7 +53,7 @@ type process struct {
 type crash struct{}
 
 func newProcess(s *Shell, standby bool) *process {
-	p := &process{shell: s, informers: map[kind]*informer{}, standby: standby, writes: -1}
+	p := &process{shell: s, informers: map[kind]*informer{}, standby: standby, began: s.World.Now(), writes: -1}
 	caches := &caches{p}
 	c := &apiClient{process: p, caches: caches}
 	log, meters := silent()

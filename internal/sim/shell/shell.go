@@ -132,7 +132,7 @@ func (s *Shell) Act() {
 	if s.leader.tell() || s.leader.working || s.leader.goOff() || s.leader.run() {
 		return
 	}
-	if s.happens(s.Weather.HandOver) {
+	if s.happens(s.Weather.HandOver) && s.World.Now().Sub(s.leader.began) >= shortestLead {
 		s.start(s.Weather.Standby)
 		return
 	}

@@ -16,6 +16,8 @@ const (
 	latest, longestCut = 6 * time.Second, 40 * time.Second
 	// longestDown is how long it takes at most until a process is started that takes the place of one that crashed.
 	longestDown = 20 * time.Second
+	// shortestLead is how long a process leads at least: a lease is not taken over and over while the queue is worked off once.
+	shortestLead = time.Second
 	// longestWrite is how long a request is on its way at most, longestStall how long a process stands still that loses the lead.
 	longestWrite, longestStall = 300 * time.Millisecond, 20 * time.Second
 	// longestErrand is how long it takes at most until a measurement takes off, or somebody has time for a write that nobody waits for.
