@@ -106,8 +106,9 @@ func (s Simulation) lines(_ fold, limit int) []line {
 		limit = 100
 	}
 	lines := []line{{{text: fmt.Sprintf("%s: %s", s.Rollout, s.Strategy)}}, {}}
-	for _, m := range s.Moments {
-		lines = append(lines, m.lines(limit)...)
+	for i, m := range s.Moments {
+		told := i > 0 && s.Moments[i-1].state() == m.state()
+		lines = append(lines, m.lines(limit, told)...)
 	}
 	lines = append(lines, line{})
 	lines = append(lines, s.chart(limit)...)
@@ -127,7 +128,18 @@ func (s Simulation) lines(_ fold, limit int) []line {
 // momentIndent is where what happened at an instant begins.
 const momentIndent = 10
 
-func (m Moment) lines(limit int) []line {
+// state is the phase, and what is said about it.
+func (m Moment) state() string { return state(m.Phase, m.Message) }
+
+func state(phase, message string) string {
+	if message == "" {
+		return phase
+	}
+	return phase + ": " + message
+}
+
+// lines are those of the moment. What is said about the phase is left out if it has been told and takes lines of its own.
+func (m Moment) lines(limit int, told bool) []line {
 	head := []string{}
 	if m.Steps > 0 {
 		head = append(head, fmt.Sprintf("step %d/%d", min(m.Step, m.Steps), m.Steps))
@@ -140,13 +152,13 @@ func (m Moment) lines(limit int) []line {
 		}
 		head = append(head, pods)
 	}
-	state := m.Phase
-	if m.Message != "" {
-		state += ": " + m.Message
-	}
-	now := strings.Join(head, "  ")
+	state, now := m.state(), strings.Join(head, "  ")
 	first := line{{text: fmt.Sprintf("%-*s", momentIndent, m.At)}, {text: now}}
-	fits := momentIndent+width(now)+2+width(state) <= limit
+	left := limit - momentIndent - width(now) - 2
+	if told && width(state) > left {
+		state = m.Phase
+	}
+	fits := width(state) <= left
 	if fits {
 		first = append(first, span{text: "  "}, span{text: state, colour: phaseColour(m.Phase)})
 	}
@@ -184,12 +196,8 @@ func phaseColour(phase string) colour {
 }
 
 func (p Played) lines(limit int) []line {
-	state := p.Phase
-	if p.Message != "" {
-		state += ": " + p.Message
-	}
 	lines := []line{field("Result:", span{text: p.result() + " after " + p.Duration.String()})}
-	for i, part := range folded(state, limit-labelWidth) {
+	for i, part := range folded(state(p.Phase, p.Message), limit-labelWidth) {
 		label := ""
 		if i == 0 {
 			label = "Status:"
@@ -209,6 +217,8 @@ func (p Played) result() string {
 		return "aborted"
 	case p.Promoted:
 		return "promoted"
+	case p.Phase == "Healthy":
+		return "back on the old version"
 	}
 	return "not finished"
 }

@@ -35,6 +35,10 @@ svg { width: 100%; height: auto; display: block; }
 table { border-collapse: collapse; width: 100%; margin: 1.5rem 0; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); }
 th { font-size: .85rem; color: var(--faint); } ul { margin: 0; padding-left: 1.1rem; } .warning { color: var(--warn); }
+@media (max-width: 40rem) { /* what happens stands below the rest of its row */
+  thead { display: none; } tr { display: grid; grid-template-columns: 4rem 3rem 4rem 1fr; border-bottom: 1px solid var(--line); }
+  td { border: 0; } td:last-child { grid-column: 1 / -1; padding-top: 0; }
+}
 </style>
 </head>
 <body>

@@ -134,7 +134,7 @@ func (p *picture) stepPhases() []phase {
 	for _, m := range p.Moments {
 		text := ""
 		switch {
-		case m.Phase == "Degraded":
+		case strings.HasPrefix(m.Message, "RolloutAborted"):
 			text = "aborted"
 		case m.Phase == "Healthy":
 			text = "done"
