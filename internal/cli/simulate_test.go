@@ -3,13 +3,19 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/sluice-delivery/sluice/internal/view"
 )
@@ -119,6 +125,16 @@ func TestSimulateExpectations(t *testing.T) {
 		"no duration":                {[]string{"--expect", "duration<5"}, `"5" is not a duration`},
 		"a failure that is expected": {[]string{"--scenario", "testdata/simulate/bad.txt", "--expect", "aborted", "--expect", "degraded"}, ""},
 		"where a person must go on":  {[]string{"--stop-at-pauses", "--expect", "paused"}, ""},
+		"a comparison of a word":     {[]string{"--expect", "promoted=1"}, `"promoted" has nothing to be compared with: write "promoted" alone`},
+		"nothing":                    {[]string{"--expect", ""}, `nobody can expect "": there are promoted, aborted`},
+		"half a pod":                 {[]string{"--expect", "max-pods<12.5"}, `"12.5" is not a number of pods`},
+		"less than no pods":          {[]string{"--expect", "min-capacity>-1"}, ""},
+		"a mistaken operator":        {[]string{"--expect", "max-pods=<12"}, `"=<" in "max-pods=<12" is not one of`},
+		"no pods and one less":       {[]string{"--replicas", "-1"}, "--replicas -1 is less than none"},
+		"a scenario that is missing": {[]string{"--scenario", "bad.txt"}, "there is no file bad.txt"},
+		"two names":                  {[]string{"web", "shop"}, `only one rollout can be played: ["web" "shop"]`},
+		"a name that is not there":   {[]string{"wbe"}, `there is no Rollout "wbe" in testdata/simulate/canary.yaml: there are web`},
+		"its own name":               {[]string{"web", "--expect", "promoted"}, ""},
 		"other forms":                {[]string{"-o", "yaml"}, `--output "yaml" is not one of text, json, html`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,6 +164,142 @@ func TestSimulateFromStandardInput(t *testing.T) {
 	withoutService := bytes.ReplaceAll(text, []byte("kind: Service"), []byte("kind: ConfigMap"))
 	if r := simulated(t, string(withoutService), "-f", "-"); r.code == 0 || !strings.Contains(r.err, `service "shop" not found`) {
 		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}
+
+// scaler is a HorizontalPodAutoscaler of up to 20 pods.
+func scaler(name, kind, target string) string {
+	return fmt.Sprintf(`
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: %s}
+spec: {scaleTargetRef: {apiVersion: argoproj.io/v1alpha1, kind: %s, name: %s}, maxReplicas: 20}
+`, name, kind, target)
+}
+
+// loaded is a scenario with work for 14 pods.
+func loaded(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "load.txt")
+	if err := os.WriteFile(path, []byte("at 1m load 14\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestSimulateAutoscaler: the load is for the autoscaler that scales the Rollout, and for no other.
+func TestSimulateAutoscaler(t *testing.T) {
+	text, err := os.ReadFile("testdata/simulate/canary.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		scalers string
+		says    string
+	}{
+		"its own":               {scaler("web", "Rollout", "web"), "the autoscaler scales from 10 to 14"},
+		"its own among others":  {scaler("a", "Rollout", "shop") + "---" + scaler("web", "Rollout", "web"), "the autoscaler scales from 10 to 14"},
+		"none":                  {"", `none in the files scales Rollout "web": give its manifest too, or write "scale 14"`},
+		"that of another":       {scaler("a", "Rollout", "shop"), `none in the files scales Rollout "web" ("a" scales Rollout "shop"): give`},
+		"that of a Deployment":  {scaler("a", "Deployment", "web"), `("a" scales Deployment "web")`},
+		"that of another group": {strings.ReplaceAll(scaler("a", "Rollout", "web"), "argoproj.io", "kruise.io"), `none in the files scales Rollout "web"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := simulated(t, string(text)+"\n---\n"+c.scalers, "-f", "-", "--scenario", loaded(t))
+			if !strings.Contains(r.out+r.err, c.says) {
+				t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+			}
+		})
+	}
+}
+
+// TestSimulateLiveAutoscaler: that of the cluster is read, where the scenario has work for it.
+func TestSimulateLiveAutoscaler(t *testing.T) {
+	text, err := os.ReadFile("testdata/simulate/canary.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rollout, template, _ := strings.Cut(string(text), "---\n")
+	args := []string{"simulate", "web", "--image", "web=registry/web:3", "--scenario", loaded(t)}
+	for want, scaler := range map[string]string{
+		"the autoscaler scales from 10 to 14":                                            scaler("web", "Rollout", "web"),
+		`none in namespace "shop" scales Rollout "web": create one, or write "scale 14"`: scaler("web", "Rollout", "shop"),
+	} {
+		if r := newCluster(t, rollout, template, scaler).run(t.Context(), args...); !strings.Contains(r.out+r.err, want) {
+			t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+		}
+	}
+	c := newCluster(t, rollout, template)
+	c.PrependReactor("list", "horizontalpodautoscalers", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "horizontalpodautoscalers"}, "", errors.New("no"))
+	})
+	r := c.run(t.Context(), args...)
+	if want := `you may not list horizontalpodautoscalers in namespace "shop": ask for that right, or write "scale 14"`; !strings.Contains(r.err, want) {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+	if r := c.run(t.Context(), args[:4]...); r.code != 0 {
+		t.Errorf("nobody asks for an autoscaler, and it failed: exit %d: %s", r.code, r.err)
+	}
+}
+
+// TestSimulateFilesOfMany: of several Rollouts a name says which is played, and objects of other groups are not taken for ours.
+func TestSimulateFilesOfMany(t *testing.T) {
+	text, err := os.ReadFile("testdata/simulate/canary.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := strings.ReplaceAll(string(text), "name: web}\n", "name: shop}\n")
+	knative := "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: web}\nspec: {traffic: []}\n"
+	kruise := "apiVersion: rollouts.kruise.io/v1beta1\nkind: Rollout\nmetadata: {name: web}\nspec: {}\n"
+	all := strings.Join([]string{string(text), second, knative, kruise}, "\n---\n")
+	if r := simulated(t, all, "-f", "-", "shop"); r.code != 0 || !strings.HasPrefix(r.out, "shop: canary\n") {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+	r := simulated(t, all, "-f", "-")
+	if want := "only one Rollout can be played, and there are web, shop: write one of these names behind the command"; r.code != 1 || !strings.Contains(r.err, want) {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
+}
+
+// TestSimulateWarnsOfFieldsThatPlayNoPart: the API server would not take them, and nothing would come of them.
+func TestSimulateWarnsOfFieldsThatPlayNoPart(t *testing.T) {
+	text, err := os.ReadFile("testdata/simulate/canary.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := simulated(t, strings.Replace(string(text), "maxSurge", "maxSurg", 1), "-f", "-")
+	want := "warning: <stdin>: rollout.argoproj.io/web: unknown field \"spec.strategy.canary.maxSurg\", which"
+	if !strings.Contains(r.out, want) {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+}
+
+// TestSimulateTellsWhyItRefuses: what is wrong may be a word that is nearly right.
+func TestSimulateTellsWhyItRefuses(t *testing.T) {
+	text, err := os.ReadFile("testdata/simulate/canary.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for old, c := range map[string]struct{ mistyped, says string }{
+		"setWeight: 20": {"setWieght: 20", `unknown field "spec.strategy.canary.steps[0].setWieght"`},
+		"replicas: 10":  {"replicas: ten", "sluice lint says in which field"},
+	} {
+		r := simulated(t, strings.Replace(string(text), old, c.mistyped, 1), "-f", "-")
+		if r.code != 1 || !strings.Contains(r.err, c.says) {
+			t.Errorf("%s: exit %d: %s", c.mistyped, r.code, r.err)
+		}
+	}
+}
+
+// TestSimulateUndone: who goes back is not unfinished.
+func TestSimulateUndone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "undo.txt")
+	if err := os.WriteFile(path, []byte("at 1m undo\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := simulated(t, "", "-f", "testdata/simulate/canary.yaml", "--scenario", path, "--expect", "healthy")
+	if !strings.Contains(r.out, "Result:          back on the old version after ") {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
 }
 

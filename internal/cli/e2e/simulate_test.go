@@ -116,4 +116,9 @@ func TestSimulateWhatTheClusterHas(t *testing.T) {
 	if diff := cmp.Diff(before, ns.Versions()); diff != "" {
 		t.Errorf("resourceVersions before and after what was only played:\n%s", diff)
 	}
+
+	p.run(0, "abort", "shop")
+	ns.WaitForRollout("shop", "to be Degraded", playtest.Degraded)
+	out, _ = p.run(0, "simulate", "shop", "--image", "nginx=nginx:3", "--expect", "promoted")
+	contains(t, out, "warning: the update before was aborted: what is played begins on the stable version alone")
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -25,6 +26,8 @@ var (
 	services     = corev1.SchemeGroupVersion.WithResource("services")
 	deployments  = appsv1.SchemeGroupVersion.WithResource("deployments")
 	podTemplates = corev1.SchemeGroupVersion.WithResource("podtemplates")
+
+	horizontalPodAutoscalers = autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers")
 )
 
 // Observe reads all that the engine's decisions about a Rollout depend on. The controller reads the same from its caches; here everything
@@ -92,6 +95,11 @@ func (c Client) servicesOf(ctx context.Context, ro *v1alpha1.Rollout) ([]*corev1
 		return s.Annotations[v1alpha1.ManagedByAnnotation] != ro.Name &&
 			!slices.ContainsFunc(named, func(r spec.Reference) bool { return r.Name == s.Name })
 	}), nil
+}
+
+// Autoscalers reads the HorizontalPodAutoscalers of the namespace.
+func (c Client) Autoscalers(ctx context.Context) ([]*autoscalingv2.HorizontalPodAutoscaler, error) {
+	return listed[autoscalingv2.HorizontalPodAutoscaler](ctx, c, horizontalPodAutoscalers, metav1.ListOptions{})
 }
 
 // observeWorkload reads what the Rollout's workloadRef refers to. That there is none is the engine's business.

@@ -1,6 +1,7 @@
 package play
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,8 +54,8 @@ func (s Stage) checkEvent(e Event) error {
 		}
 	case "load":
 		if s.Autoscaler == nil {
-			return fmt.Errorf("%q is for a HorizontalPodAutoscaler, and there is none of this Rollout: give its manifest too, or write \"scale %d\"",
-				e, e.number())
+			return fmt.Errorf("%q is for a HorizontalPodAutoscaler, and %s, or write \"scale %d\"",
+				e, cmp.Or(s.NoAutoscaler, "there is none of this Rollout"), e.number())
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package play
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestScenariosOfWhatIsNotThere(t *testing.T) {
 		"at 1m image ap=v3":                        `bad.txt:1: there is no container "ap": did you mean "app"?`,
 		"at 1m delete service web-canry":           `bad.txt:1: there is no Service "web-canry": did you mean "web-canary"?`,
 		"at 1m restore service preview":            `bad.txt:1: there is no Service "preview": there are web-canary`,
-		"at 1m load 3":                             `bad.txt:1: "load 3" is for a HorizontalPodAutoscaler, and there is none of this Rollout: give its manifest too, or write "scale 3"`,
+		"at 1m load 3":                             `bad.txt:1: "load 3" is for a HorizontalPodAutoscaler, and there is none of this Rollout, or write "scale 3"`,
 		"at 1m takes metric smoke 90s":             `bad.txt:1: there is no metric "smoke": did you mean "smoke-test"?`,
 	} {
 		events, err := ParseScenario("bad.txt", text)
@@ -33,6 +34,40 @@ func TestScenariosOfWhatIsNotThere(t *testing.T) {
 		stage.Scenario = events
 		if _, err := Play(stage); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestProblemsOfScenarios are told in the order of the file, whenever they are to happen.
+func TestProblemsOfScenarios(t *testing.T) {
+	stage := hour()
+	events, err := ParseScenario("bad.txt", "at 5m image ap=v3\nat 1m load 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stage.Scenario = events
+	_, err = Play(stage)
+	if err == nil || !strings.HasPrefix(err.Error(), "bad.txt:1: ") || !strings.Contains(err.Error(), "\nbad.txt:2: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestBeginsOnTheStableVersion, and says why there is another one.
+func TestBeginsOnTheStableVersion(t *testing.T) {
+	for want, aborted := range map[string]bool{
+		"an update is under way: what is played is from the stable version, as if it had not begun":              false,
+		"the update before was aborted: what is played begins on the stable version alone, as if none had begun": true,
+	} {
+		stage := hour()
+		stage.Stable = stage.Rollout.Spec.Template.DeepCopy()
+		stage.Stable.Spec.Containers[0].Image = "v1"
+		stage.Rollout.Status.Abort = aborted
+		played, err := Play(stage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(played.Warnings, want) || !played.Summary.Promoted {
+			t.Errorf("aborted %t: %+v, %q", aborted, played.Summary, played.Warnings)
 		}
 	}
 }

@@ -45,10 +45,13 @@ func Expect(text string) (Expectation, error) {
 	}
 	name, rest := strings.TrimSpace(text[:at]), text[at:]
 	quantity, ok := quantities[name]
-	if !ok {
+	switch {
+	case words[name] != nil:
+		return Expectation{}, fmt.Errorf("%q has nothing to be compared with: write %q alone", name, name)
+	case !ok:
 		return Expectation{}, unknown(name)
 	}
-	operator := strings.TrimRight(rest[:min(2, len(rest))], "0123456789 ")
+	operator := rest[:len(rest)-len(strings.TrimLeft(rest, "<>="))]
 	value := strings.TrimSpace(rest[len(operator):])
 	limit, err := number(name, value)
 	if err != nil {
@@ -80,16 +83,16 @@ func number(name, value string) (float64, error) {
 		}
 		return d.Seconds(), nil
 	}
-	n, err := strconv.ParseFloat(value, 64)
+	n, err := strconv.ParseInt(value, 10, 32)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a number", value)
+		return 0, fmt.Errorf("%q is not a number of pods", value)
 	}
-	return n, nil
+	return float64(n), nil
 }
 
 func unknown(word string) error {
 	known := []string{"promoted", "aborted", "healthy", "degraded", "paused", "duration", "max-pods", "min-capacity"}
-	if near := spelling.Nearest(word, known); near != "" {
+	if near := spelling.Nearest(word, known); near != "" && word != "" {
 		return fmt.Errorf("nobody can expect %q: did you mean %q?", word, near)
 	}
 	return fmt.Errorf("nobody can expect %q: there are %s", word, strings.Join(known, ", "))

@@ -1,6 +1,8 @@
 package play
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +15,7 @@ import (
 
 // perform lets the update run, with what the scenario brings.
 func (p *player) perform() {
-	events := p.Scenario
+	events := slices.SortedStableFunc(slices.Values(p.Scenario), func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	p.watch()
 	for p.since() < longest {
 		until := longest

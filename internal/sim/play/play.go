@@ -25,7 +25,7 @@ import (
 
 // Stage is what an update is played with.
 type Stage struct {
-	// Rollout as it will be. Its status counts for nothing: the update begins on a settled rollout.
+	// Rollout as it will be. Its status counts for nothing, the update begins on a settled rollout; but a warning tells what was under way.
 	Rollout *v1alpha1.Rollout
 	// Services, Templates and Deployment are what it names.
 	Services   []*corev1.Service
@@ -38,15 +38,20 @@ type Stage struct {
 	Routes []*unstructured.Unstructured
 	// Autoscaler is what scales it, nil for nothing.
 	Autoscaler *autoscalingv2.HorizontalPodAutoscaler
+	// NoAutoscaler is why there is none, and what to do about it.
+	NoAutoscaler string
 	// Providers are the names of the metric providers that this version has.
 	Providers []string
 	// Images, by container, are what is updated to. Without any the update is to the template as it is, from an earlier one.
 	Images map[string]string
-	// Stable is what the stable version is made from, where an update of the Rollout is under way. The one that is played begins there.
+	// Stable is what the stable version is made from, where an update of the Rollout is under way, or was aborted. The one that is played
+	// begins there.
 	Stable *corev1.PodTemplateSpec
 	// PodStartup is how long a pod takes to become ready.
 	PodStartup time.Duration
 	Scenario   []Event
+	// Warnings are what whoever gathered all this has to say of it.
+	Warnings []string
 	// StopAtPauses ends the story where a person would have to go on; otherwise somebody promotes at once.
 	StopAtPauses bool
 }
@@ -59,7 +64,7 @@ func Play(s Stage) (view.Simulation, error) {
 	if err := s.check(); err != nil {
 		return view.Simulation{}, err
 	}
-	p := &player{Stage: s, outcomes: map[string]*outcome{}}
+	p := &player{Stage: s, outcomes: map[string]*outcome{}, warnings: slices.Clone(s.Warnings)}
 	p.stage()
 	if err := p.settle(); err != nil {
 		return view.Simulation{}, err
@@ -129,7 +134,11 @@ func (p *player) stage() {
 	}
 	if p.Stable != nil {
 		p.before = *p.Stable.DeepCopy()
-		p.warn("an update is under way: what is played is from the stable version, as if it had not begun")
+		if p.Rollout.Status.Abort {
+			p.warn("the update before was aborted: what is played begins on the stable version alone, as if none had begun")
+		} else {
+			p.warn("an update is under way: what is played is from the stable version, as if it had not begun")
+		}
 	}
 	p.edit(func(t *corev1.PodTemplateSpec) { *t = *p.before.DeepCopy() })
 	p.world.Watch = p.watch

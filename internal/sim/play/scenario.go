@@ -60,7 +60,6 @@ func ParseScenario(name, text string) ([]Event, error) {
 		}
 		events = append(events, e)
 	}
-	slices.SortStableFunc(events, func(a, b Event) int { return int(a.At - b.At) })
 	return events, problemsOf(problems)
 }
 
