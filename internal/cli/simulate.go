@@ -100,7 +100,7 @@ func (a *app) simulate(cmd *cobra.Command, args []string, s simulation) error {
 		}
 		return err
 	}
-	for _, h := range hazard.Of(stage.Rollout) {
+	for _, h := range hazard.Of(stage.Written()) {
 		played.Warnings = append(played.Warnings, h.String())
 	}
 	if err := a.tellSimulation(played, s.output); err != nil {

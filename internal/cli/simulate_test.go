@@ -177,16 +177,6 @@ spec: {scaleTargetRef: {apiVersion: argoproj.io/v1alpha1, kind: %s, name: %s}, m
 `, name, kind, target)
 }
 
-// loaded is a scenario with work for 14 pods.
-func loaded(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "load.txt")
-	if err := os.WriteFile(path, []byte("at 1m load 14\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // TestSimulateAutoscaler: the load is for the autoscaler that scales the Rollout, and for no other.
 func TestSimulateAutoscaler(t *testing.T) {
 	text, err := os.ReadFile("testdata/simulate/canary.yaml")
@@ -205,7 +195,7 @@ func TestSimulateAutoscaler(t *testing.T) {
 		"that of another group": {strings.ReplaceAll(scaler("a", "Rollout", "web"), "argoproj.io", "kruise.io"), `none in the files scales Rollout "web"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := simulated(t, string(text)+"\n---\n"+c.scalers, "-f", "-", "--scenario", loaded(t))
+			r := simulated(t, string(text)+"\n---\n"+c.scalers, "-f", "-", "--scenario", told(t, "at 1m load 14"))
 			if !strings.Contains(r.out+r.err, c.says) {
 				t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 			}
@@ -220,7 +210,7 @@ func TestSimulateLiveAutoscaler(t *testing.T) {
 		t.Fatal(err)
 	}
 	rollout, template, _ := strings.Cut(string(text), "---\n")
-	args := []string{"simulate", "web", "--image", "web=registry/web:3", "--scenario", loaded(t)}
+	args := []string{"simulate", "web", "--image", "web=registry/web:3", "--scenario", told(t, "at 1m load 14")}
 	for want, scaler := range map[string]string{
 		"the autoscaler scales from 10 to 14":                                            scaler("web", "Rollout", "web"),
 		`none in namespace "shop" scales Rollout "web": create one, or write "scale 14"`: scaler("web", "Rollout", "shop"),
@@ -291,14 +281,49 @@ func TestSimulateTellsWhyItRefuses(t *testing.T) {
 	}
 }
 
-// TestSimulateUndone: who goes back is not unfinished.
-func TestSimulateUndone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "undo.txt")
-	if err := os.WriteFile(path, []byte("at 1m undo\n"), 0o600); err != nil {
+// told is a scenario in a file.
+func told(t *testing.T, story string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "story.txt")
+	if err := os.WriteFile(path, []byte(story+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := simulated(t, "", "-f", "testdata/simulate/canary.yaml", "--scenario", path, "--expect", "healthy")
-	if !strings.Contains(r.out, "Result:          back on the old version after ") {
+	return path
+}
+
+// TestSimulationEnds says how it ends in words that are true: who goes back is not unfinished, and who waits in vain is not aborted.
+func TestSimulationEnds(t *testing.T) {
+	for story, want := range map[string]string{
+		"at 1m undo":       "Result:          back on the old version after ",
+		"at 5s break pods": "Degraded: ProgressDeadlineExceeded: the new version has timed out progressing.",
+		"at 1m abort":      "Result:          aborted after ",
+	} {
+		r := simulated(t, "", "-f", "testdata/simulate/canary.yaml", "--scenario", told(t, story))
+		if !strings.Contains(strings.Join(strings.Fields(r.out), " "), strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("%s: exit %d: %s%s", story, r.code, r.out, r.err)
+		}
+	}
+}
+
+// TestSimulateWorkload: what is unwise in the template of a workload is warned of, too.
+func TestSimulateWorkload(t *testing.T) {
+	r := simulated(t, `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "web:latest"}]}}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: web}
+spec:
+  replicas: 4
+  workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  strategy: {canary: {steps: [{setWeight: 25}, {pause: {duration: 1m}}]}}
+`, "-f", "-", "--expect", "promoted")
+	if r.code != 0 || !strings.Contains(r.out, `latest`) {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
 }

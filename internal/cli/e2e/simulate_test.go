@@ -121,4 +121,25 @@ func TestSimulateWhatTheClusterHas(t *testing.T) {
 	ns.WaitForRollout("shop", "to be Degraded", playtest.Degraded)
 	out, _ = p.run(0, "simulate", "shop", "--image", "nginx=nginx:3", "--expect", "promoted")
 	contains(t, out, "warning: the update before was aborted: what is played begins on the stable version alone")
+
+	load := filepath.Join(t.TempDir(), "load.txt")
+	if err := os.WriteFile(load, []byte("at 5s load 4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, talk = p.run(1, "simulate", "shop", "--image", "nginx=nginx:3", "--scenario", load)
+	contains(t, talk, `none in namespace "`+ns.Name+`" scales Rollout "shop"`)
+	ns.Apply(manifest(t, autoscaled))
+	out, _ = p.run(0, "simulate", "shop", "--image", "nginx=nginx:3", "--scenario", load)
+	contains(t, out, "the autoscaler scales from 2 to 4")
 }
+
+const autoscaled = `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: shop}
+spec:
+  scaleTargetRef: {apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: shop}
+  minReplicas: 1
+  maxReplicas: 5
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 70}}}]
+`

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 	"github.com/sluice-delivery/sluice/internal/view"
@@ -54,6 +55,15 @@ type Stage struct {
 	Warnings []string
 	// StopAtPauses ends the story where a person would have to go on; otherwise somebody promotes at once.
 	StopAtPauses bool
+}
+
+// Written is the Rollout with the template of its pods, wherever that comes from.
+func (s Stage) Written() *v1alpha1.Rollout {
+	if s.Deployment == nil {
+		return s.Rollout
+	}
+	ro, _ := spec.WithWorkload(s.Rollout, s.Deployment) // what is wrong with it, playing it tells
+	return ro
 }
 
 // longest is how much virtual time an update may take.

@@ -2,6 +2,7 @@ package play
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -192,6 +193,7 @@ func (p *player) readable(text string) string {
 		if v.Experiment != "" {
 			continue
 		}
+		text = strings.ReplaceAll(text, fmt.Sprintf("ReplicaSet %q", name+"-"+v.Hash), "the "+p.name(v)+" version")
 		text = strings.ReplaceAll(text, name+"-"+v.Hash+"-", name+"-"+p.name(v)+"-") // an AnalysisRun's, or an Experiment's
 		text = strings.ReplaceAll(text, name+"-"+v.Hash, "the "+p.name(v)+" version")
 		text = strings.ReplaceAll(text, v.Hash, "the "+p.name(v)+" version")
