@@ -6,23 +6,28 @@
 //
 //	world.go       the clock, and what happens next
 //	store.go       objects with resourceVersions and generations; conflicts; views that are older than the world
+//	server.go      the same objects as clients of an API server see them
 //	replicaset.go  the ReplicaSet controller: creates pods, deletes them in the real one's order, reports late
 //	pod.go         pods that start, never start, turn unready, die
+//	service.go, traffic.go  Services, and the routes that routers split
+//	workload.go, disruption.go, collect.go  Deployments that are referred to, disruption budgets, garbage collection by owner
 //	apply.go       carries out a plan, up to a crash between any two writes
 //	controller.go  the loop around the engine: on events, and at Plan.Wake, never by polling
 //	experiment.go  Experiments, and the loop around the engine that decides about them
 //	news.go        what watches tell of an Experiment
+//	analysis.go    AnalysisRuns that go as one says
 //	measure.go     AnalysisRuns, measured by their engine with outcomes that one is asked for
 //	past.go        what watches have shown
 //	user.go        what people do: a new image, promote, abort, scale
+//	flaws.go       faults of the loop, for tests that the rules of exploration bite
 //	script.go      the language of transcripts, in which a test is a story
 //
 // Objects are never changed in place: a write puts a new one in the old one's place. So an observation is a handful of
 // pointers, older views cost nothing, and what was handed out stays as it was.
 //
-// What is modelled: one Rollout without routers, its ReplicaSets and their pods, garbage collection by owner, quotas, names that
-// are taken, defaults that the API server fills in. What is not: nodes, the pods' inner life, and a ReplicaSet controller
-// whose own caches are late. Routers, Services, autoscalers and analyses will be files beside replicaset.go.
+// What is modelled: one Rollout with what it names, and what a cluster does to it: quotas, names that are taken, defaults that the API
+// server fills in. Autoscalers are whoever changes the size: package explore has one that cannot make up its mind, package play one that
+// follows a load. What is not modelled stands in docs/reliability.md.
 //
 // What must not be here: the system's clock, goroutines, Kubernetes clients.
 package sim

@@ -71,3 +71,31 @@ func TestBeginsOnTheStableVersion(t *testing.T) {
 		}
 	}
 }
+
+// TestTellsOnceWhatIsWrong, although each pass of the instant finds it.
+func TestTellsOnceWhatIsWrong(t *testing.T) {
+	stage := hour()
+	stage.Services = []*corev1.Service{service("web-canary"), service("web-stable")}
+	canary := stage.Rollout.Spec.Strategy.Canary
+	canary.CanaryService, canary.StableService = "web-canary", "web-stable"
+	events, err := ParseScenario("story", "at 1m delete service web-canary\nat 2m restore service web-canary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stage.Scenario = events
+	played, err := Play(stage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	for _, m := range played.Moments {
+		for _, text := range m.Done {
+			if strings.Contains(text, `service "web-canary" not found`) {
+				told++
+			}
+		}
+	}
+	if told != 1 {
+		t.Errorf("told %d times: %+v", told, played.Moments)
+	}
+}

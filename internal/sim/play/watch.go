@@ -40,9 +40,16 @@ func (p *player) notes(notes []plan.Note, waits bool) {
 
 // note is something that was done, and why.
 func (p *player) note(text, reason string) {
-	if p.started {
-		p.done = append(p.done, p.sentence(text, reason))
+	if text := p.sentence(text, reason); p.started && !p.noted(text) {
+		p.done = append(p.done, text)
 	}
+}
+
+// noted reports whether a text was told of this instant already: what goes on being wrong, each pass tells.
+func (p *player) noted(text string) bool {
+	n := len(p.moments)
+	now := n > 0 && p.moments[n-1].At == view.Seconds(p.since())
+	return slices.Contains(p.done, text) || now && slices.Contains(p.moments[n-1].Done, text)
 }
 
 func (p *player) sentence(text, reason string) string {
