@@ -97,7 +97,11 @@ func (r *Rollouts) compare(ctx context.Context, seen plan.Observed) error {
 		return err
 	}
 	if len(seen.Experiments) > 0 || hasExperiments(ro) {
-		if err := r.compareOwned(ctx, ro, &v1alpha1.Experiment{}, versionsOf(seen.Experiments), labels.Everything()); err != nil {
+		steps, err := ofSteps(seen.Experiments)
+		if err != nil {
+			return err
+		}
+		if err := r.compareOwned(ctx, ro, &v1alpha1.Experiment{}, versionsOf(seen.Experiments), steps); err != nil {
 			return err
 		}
 	}
@@ -229,6 +233,15 @@ func around[T client.Object](ro *v1alpha1.Rollout, seen []T) labels.Selector {
 		return labels.Everything()
 	}
 	return own
+}
+
+// ofSteps selects the Experiments that steps of Rollouts begin, which carry the hash of the version: others of the namespace do not. Where
+// somebody has taken it off one, all are asked for.
+func ofSteps(seen []*v1alpha1.Experiment) (labels.Selector, error) {
+	if slices.ContainsFunc(seen, func(ex *v1alpha1.Experiment) bool { return ex.Labels[v1alpha1.PodTemplateHashLabel] == "" }) {
+		return labels.Everything(), nil
+	}
+	return versionSelector()
 }
 
 // compareOwned compares the objects of a kind that an owner controls and that labels select, as far as caches have them.
