@@ -73,7 +73,7 @@ type Plan struct {
 	// Route points Services at versions, and then splits the traffic between the Services. After Grow, and only to pods that were
 	// observed able to carry what comes.
 	Route []Change
-	// Judge starts and ends AnalysisRuns. After Route, so that what is measured is what serves.
+	// Judge ends AnalysisRuns and Experiments, and then begins others. After Route, so that what is measured is what serves.
 	Judge []Change
 	// Shrink scales ReplicaSets down and deletes them. Last of all writes to other objects, and only of what the routing that was
 	// observed before this pass does not use.
