@@ -112,6 +112,9 @@ func (s source) objects() ([]*unstructured.Unstructured, error) {
 		}
 		u := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(document, &u.Object); err != nil {
+			if yaml.Unmarshal(document, new(any)) == nil {
+				return nil, fmt.Errorf("%s: this is YAML, but no manifest: there are no fields such as kind", s.name)
+			}
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 		if len(u.Object) == 0 { // only comments

@@ -161,6 +161,9 @@ func TestSimulateFromStandardInput(t *testing.T) {
 	if r := simulated(t, string(text), "-f", "-", "--replicas", "2", "--expect", "max-pods=4"); r.code != 0 {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
+	if r := simulated(t, "at 1m abort", "-f", "-"); r.code != 1 || !strings.Contains(r.err, "<stdin>: this is YAML, but no manifest") {
+		t.Errorf("exit %d: %s", r.code, r.err)
+	}
 	withoutService := bytes.ReplaceAll(text, []byte("kind: Service"), []byte("kind: ConfigMap"))
 	if r := simulated(t, string(withoutService), "-f", "-"); r.code == 0 || !strings.Contains(r.err, `service "shop" not found`) {
 		t.Errorf("exit %d: %s", r.code, r.err)

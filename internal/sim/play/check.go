@@ -31,6 +31,9 @@ func (s Stage) check() error {
 }
 
 func (s Stage) checkEvent(e Event) error {
+	if e.At >= longest {
+		return fmt.Errorf("at %s nothing is played any more: the story ends after 14 days", e.At)
+	}
 	if name, ok := e.metric(); ok {
 		return s.checkMetric(e.Verb, name)
 	}

@@ -25,6 +25,7 @@ func TestScenariosOfWhatIsNotThere(t *testing.T) {
 		"at 1m delete service web-canry":           `bad.txt:1: there is no Service "web-canry": did you mean "web-canary"?`,
 		"at 1m restore service preview":            `bad.txt:1: there is no Service "preview": there are web-canary`,
 		"at 1m load 3":                             `bad.txt:1: "load 3" is for a HorizontalPodAutoscaler, and there is none of this Rollout, or write "scale 3"`,
+		"at 400h abort":                            `bad.txt:1: at 400h0m0s nothing is played any more: the story ends after 14 days`,
 		"at 1m takes metric smoke 90s":             `bad.txt:1: there is no metric "smoke": did you mean "smoke-test"?`,
 	} {
 		events, err := ParseScenario("bad.txt", text)
