@@ -82,6 +82,10 @@ func (a *app) stageLive(cmd *cobra.Command, stage *play.Stage, name string) erro
 	}
 	stage.Rollout, stage.Services, stage.Templates = seen.Rollout, seen.Services, seen.Templates
 	stage.Stable = stableBeside(seen)
+	if status := seen.Rollout.Status; stage.Stable == nil && status.StableRS != "" && status.StableRS != status.CurrentPodHash {
+		stage.Warnings = append(stage.Warnings, fmt.Sprintf(
+			"the ReplicaSet of the stable version, %s, is gone: what is played begins on the version of the update under way", status.StableRS))
+	}
 	for _, o := range seen.Routes {
 		stage.Routes = append(stage.Routes, o)
 	}

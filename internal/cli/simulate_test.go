@@ -331,6 +331,19 @@ spec:
 	}
 }
 
+// TestSimulateLiveWithoutStable: where nothing tells what the stable version was, it says on what it begins.
+func TestSimulateLiveWithoutStable(t *testing.T) {
+	text, err := os.ReadFile("testdata/simulate/canary.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rollout, template, _ := strings.Cut(string(text), "---\n")
+	r := newCluster(t, rollout+"status: {stableRS: 5f6d, currentPodHash: 7c8e}\n", template).run(t.Context(), "simulate", "web", "--image", "web=registry/web:3")
+	if want := "warning: the ReplicaSet of the stable version, 5f6d, is gone"; r.code != 0 || !strings.Contains(r.out, want) {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+}
+
 // TestSimulateLive plays an update of a Rollout of the cluster, which stays as it is.
 func TestSimulateLive(t *testing.T) {
 	text, err := os.ReadFile("testdata/simulate/canary.yaml")
