@@ -100,6 +100,7 @@ func onlyStatus(ro *v1alpha1.Rollout, status v1alpha1.RolloutStatus) *v1alpha1.R
 }
 
 // differing are two statuses without what is the same in both: to make a patch is to write both as JSON, and to read and compare that.
+// Neither is left empty: an empty status is not written at all, and a patch from something to that takes the whole status away.
 func differing(was, is v1alpha1.RolloutStatus) (before, after v1alpha1.RolloutStatus) {
 	a, b := reflect.ValueOf(&was).Elem(), reflect.ValueOf(&is).Elem()
 	for i := range a.NumField() {
@@ -108,8 +109,14 @@ func differing(was, is v1alpha1.RolloutStatus) (before, after v1alpha1.RolloutSt
 			b.Field(i).SetZero()
 		}
 	}
+	if was.ObservedGeneration == is.ObservedGeneration {
+		was.ObservedGeneration, is.ObservedGeneration = inBoth, inBoth
+	}
 	return was, is
 }
+
+// inBoth stands for what is the same in both statuses; so it is in no patch.
+const inBoth = "in both"
 
 // withoutPods is a ReplicaSet for a patch, without what its pods run. Of that nothing but the affinity ever changes.
 func withoutPods(set *appsv1.ReplicaSet) *appsv1.ReplicaSet {

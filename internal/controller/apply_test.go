@@ -33,3 +33,21 @@ func TestAPatchOfTheStatusHoldsWhatChanged(t *testing.T) {
 		t.Error("the statuses themselves are changed, or what is the same is not left out")
 	}
 }
+
+// Where all that happens to the status is that fields go, the others stay: the field itself must not be taken for one that goes.
+func TestAPatchThatOnlyTakesAwayLeavesTheStatus(t *testing.T) {
+	was := v1alpha1.RolloutStatus{Phase: "Degraded", StableRS: "a", Abort: true, UpdatedReplicas: 1}
+	is := *was.DeepCopy()
+	is.UpdatedReplicas = 0
+	before, after := differing(was, is)
+	ro := rolloutNamed("web")
+	ro.ResourceVersion = "7"
+	patch, err := guarded(onlyStatus(ro, before)).Data(onlyStatus(ro, after))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"metadata":{"resourceVersion":"7"},"status":{"updatedReplicas":null}}`
+	if got := string(patch); got != want {
+		t.Errorf("patch:\n%s\nwant:\n%s", got, want)
+	}
+}
