@@ -73,6 +73,7 @@ func (r *Rollouts) record(ctx context.Context, rec plan.Record) error {
 		own = rec.From.DeepCopy()
 		own.Annotations, own.Spec.Replicas = rec.To.Annotations, rec.To.Spec.Replicas
 		if err := r.client.Patch(ctx, own, guarded(rec.From)); err != nil {
+			r.failed(rec.From, rec.From, err)
 			return fmt.Errorf("patch rollout %s: %w", key, err)
 		}
 		r.sent.wrote(key, own, r.clock.Now())
@@ -83,6 +84,7 @@ func (r *Rollouts) record(ctx context.Context, rec plan.Record) error {
 	was, is := differing(own.Status, rec.To.Status)
 	from, to := onlyStatus(own, was), onlyStatus(own, is)
 	if err := r.client.Status().Patch(ctx, to, guarded(from)); err != nil {
+		r.failed(rec.From, rec.From, err)
 		return fmt.Errorf("patch the status of rollout %s: %w", key, err)
 	}
 	r.sent.wrote(key, to, r.clock.Now())

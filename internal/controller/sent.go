@@ -1,9 +1,12 @@
 package controller
 
 import (
+	"errors"
+	"net/http"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +18,8 @@ type sent struct {
 	mu sync.Mutex
 	// writes by Rollout, then by the UID of the object written.
 	writes map[types.NamespacedName]map[types.UID]write
+	// unanswered are the objects, by Rollout, of which nobody knows whether a write was done.
+	unanswered map[types.NamespacedName][]client.Object
 }
 
 type write struct {
@@ -25,7 +30,9 @@ type write struct {
 	at      time.Time
 }
 
-func newSent() *sent { return &sent{writes: map[types.NamespacedName]map[types.UID]write{}} }
+func newSent() *sent {
+	return &sent{writes: map[types.NamespacedName]map[types.UID]write{}, unanswered: map[types.NamespacedName][]client.Object{}}
+}
 
 // wrote notes that obj is what the API server answered to a write for the Rollout.
 func (s *sent) wrote(rollout types.NamespacedName, obj client.Object, at time.Time) {
@@ -51,6 +58,36 @@ func (s *sent) forget(rollout types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.writes, rollout)
+	delete(s.unanswered, rollout)
+}
+
+// failed notes that a write of obj for the Rollout has failed. Unless the API server says so, it may have been done all the same.
+func (s *sent) failed(rollout types.NamespacedName, obj client.Object, err error) {
+	if mayBeDone(err) {
+		s.doubt(rollout, obj)
+	}
+}
+
+// doubt notes objects of which it is to be found out whether a write was done.
+func (s *sent) doubt(rollout types.NamespacedName, objects ...client.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unanswered[rollout] = append(s.unanswered[rollout], objects...)
+}
+
+// mayBeDone reports whether a write that failed may have been done: no answer came, or one of a server in trouble.
+func mayBeDone(err error) bool {
+	var answer apierrors.APIStatus
+	return !errors.As(err, &answer) || answer.Status().Code >= http.StatusInternalServerError
+}
+
+// doubts returns the objects of which it is to be found out whether a write was done, and forgets them.
+func (s *sent) doubts(rollout types.NamespacedName) []client.Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	objects := s.unanswered[rollout]
+	delete(s.unanswered, rollout)
+	return objects
 }
 
 // forgetWrite drops one write, by the UID of its object.

@@ -54,6 +54,11 @@ func (w *writer) wrote(owner, obj client.Object) {
 	w.sent.wrote(client.ObjectKeyFromObject(owner), obj, w.clock.Now())
 }
 
+// failed remembers an object of which nobody knows whether a write was done, if that is so.
+func (w *writer) failed(owner, obj client.Object, err error) {
+	w.sent.failed(client.ObjectKeyFromObject(owner), obj, err)
+}
+
 const experimentKind experiment.Kind = v1alpha1.KindExperiment
 
 // changeOwned carries out a change of an object that belongs to its owner.
@@ -99,6 +104,7 @@ func (w *writer) create(ctx context.Context, owner, want client.Object, kind exp
 	case refused(err):
 		return &refusal{kind, plan.CreateFailure{Name: want.GetName(), Message: err.Error()}}
 	}
+	w.failed(owner, want, err)
 	return fmt.Errorf("create %s %s: %w", kind, want.GetName(), err)
 }
 
@@ -156,6 +162,7 @@ func asRefusal(err error, kinds ...experiment.Kind) (refusal, bool) {
 // patch writes what differs between from and to, which must be a copy: the answer is written into it.
 func (w *writer) patch(ctx context.Context, owner, from, to client.Object, kind string) error {
 	if err := w.client.Patch(ctx, to, guarded(from)); err != nil {
+		w.failed(owner, from, err)
 		return fmt.Errorf("patch %s %s: %w", kind, from.GetName(), err)
 	}
 	w.wrote(owner, to)
@@ -166,6 +173,7 @@ func (w *writer) remove(ctx context.Context, owner, obj client.Object, kind expe
 	err := w.client.Delete(ctx, obj, client.PropagationPolicy(metav1.DeletePropagationBackground),
 		client.Preconditions{UID: new(obj.GetUID()), ResourceVersion: new(obj.GetResourceVersion())})
 	if client.IgnoreNotFound(err) != nil {
+		w.failed(owner, obj, err)
 		return fmt.Errorf("delete %s %s: %w", kind, obj.GetName(), err)
 	}
 	w.sent.deleted(client.ObjectKeyFromObject(owner), obj, w.clock.Now())
@@ -183,12 +191,43 @@ func movedOn(err error) bool { return apierrors.IsConflict(err) || apierrors.IsN
 // catchUp makes sure that what was observed shows the writes on behalf of an owner. versions are the resourceVersions of all that was
 // observed.
 func (w *writer) catchUp(ctx context.Context, owner types.NamespacedName, versions map[types.UID]string, now time.Time) error {
+	if err := w.findOut(ctx, owner, now); err != nil {
+		return err
+	}
 	for uid, written := range w.sent.unseen(owner, versions) {
 		if err := w.lookFor(ctx, owner, uid, written, now); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// findOut asks the API server what became of writes that it has not answered. One that was done is waited for as if it had been.
+func (w *writer) findOut(ctx context.Context, owner types.NamespacedName, now time.Time) error {
+	doubts := w.sent.doubts(owner)
+	for i, obj := range doubts {
+		live, there, err := read(ctx, w.live, obj)
+		switch {
+		case err != nil:
+			w.sent.doubt(owner, doubts[i:]...)
+			return err
+		case there && isThat(live, obj):
+			w.sent.wrote(owner, live, now)
+		case obj.GetUID() != "":
+			w.sent.deleted(owner, obj, now)
+		}
+	}
+	return nil
+}
+
+// isThat reports whether an object is the one that was written, or the one that was to be created and not another's of the name, which caches
+// may not have.
+func isThat(live, obj client.Object) bool {
+	if obj.GetUID() != "" {
+		return live.GetUID() == obj.GetUID()
+	}
+	owner := metav1.GetControllerOfNoCopy(obj)
+	return owner != nil && metav1.GetControllerOfNoCopy(live) != nil && metav1.GetControllerOfNoCopy(live).UID == owner.UID
 }
 
 // lookFor deals with a write that what was observed does not show. The cache may show it all the same, for an object that is of

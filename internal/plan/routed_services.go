@@ -110,7 +110,7 @@ func (r *routing) neededBehind(name string, v *version) int32 {
 	switch {
 	case r.replicas() == 0:
 		return 0
-	case r.now == 0 && (r.is.Abort || r.canary.PingPong && r.owned(name)): // nobody sends to it
+	case r.mayCarry() == 0 && (r.is.Abort || r.canary.PingPong && r.owned(name)): // nobody sends to it
 		return 0
 	case !r.owned(name):
 		return max(1, v.desired())

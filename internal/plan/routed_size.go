@@ -22,16 +22,17 @@ func (r *routing) size() {
 		if r.create != nil { // the stable version's own ReplicaSet is gone
 			r.scaleNew(to, "the only version takes all")
 		}
-		r.giveRoom()
+		r.giveRoom(r.new, r.replicas())
 		r.shrinkCarrier()
 		return
 	}
 	r.keep(stable) // a deadline that it has is of the strategy before this one
 	free, aim := r.free(), r.aim()
-	to, why := r.stableSize(aim)
-	to = roomFor(stable, r.withSurge(stable, to), free)
+	wanted, why := r.stableSize(aim)
+	to := roomFor(stable, r.withSurge(stable, wanted), free)
 	free -= max(0, to-stable.desired())
 	r.resize(stable, to, why)
+	r.giveRoom(stable, wanted)
 
 	switch {
 	case r.is.Abort:
@@ -51,15 +52,16 @@ func (r *routing) size() {
 	r.shrinkCarrier()
 }
 
-// giveRoom takes pods of other versions away where the only one that is to have any has no room beside them, and Services send to them still:
-// as many as leave the minimum available. One that the stable Service selects in particular shares the room until it is outnumbered; one that
-// only the canary Service selects keeps its pods until that has left it.
-func (r *routing) giveRoom() {
-	if !r.EnforceMaxSurge || r.free() > 0 || r.new.desired() >= r.replicas() {
+// giveRoom takes pods of versions away that are part of no update where one that is to have so many has no room beside them, and Services
+// send to them still: as many as leave the minimum available. One that the stable Service selects in particular shares the room until it is
+// outnumbered; one that only the canary Service selects keeps its pods until that has left it.
+func (r *routing) giveRoom(to *version, wanted int32) {
+	if !r.EnforceMaxSurge || r.free() > 0 || to.desired() >= wanted {
 		return
 	}
+	const why = "another version has no room beside it"
 	shared := slices.ContainsFunc(serviceNames(r.canary), func(name string) bool { return r.selects(name) == "" })
-	serving := r.new.fleet().serving()
+	serving := to.fleet().serving()
 	var fleets []fleet
 	for _, v := range r.others {
 		serving += v.fleet().serving()
@@ -72,10 +74,10 @@ func (r *routing) giveRoom() {
 			return r.selects(name) == v.hash || r.observedSelects(name) == v.hash
 		})
 		if r.awaitsStable(v) {
-			r.resize(v, min(v.desired(), max(n, 1)), "the only version has no room beside it")
+			r.resize(v, min(v.desired(), max(n, 1)), why)
 		}
 		if shared && !selected && n < v.desired() {
-			r.resize(v, n, "the only version has no room beside it")
+			r.resize(v, n, why)
 		}
 	}
 }

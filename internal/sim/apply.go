@@ -68,6 +68,8 @@ type Outcome struct {
 	ServiceFailure *plan.CreateFailure
 	// Idle tells of a write that would have changed nothing, which a plan must not ask for.
 	Idle string
+	// Garbled tells of a write that led to something else than what was decided; in tier two alone.
+	Garbled string
 }
 
 // Whole reports whether all of the plan was done.

@@ -253,6 +253,9 @@ func (r *experimentRules) count(about string, o sim.Outcome, notes []plan.Note) 
 	if o.Idle != "" {
 		r.fail("fixpoint", "%s", o.Idle)
 	}
+	if o.Garbled != "" {
+		r.fail("record", "%s", o.Garbled)
+	}
 	if r.lab.telling {
 		text := fmt.Sprintf("%s pass over %s: writes=%d conflict=%t crashed=%t; %s", r.lab.world.Elapsed(), about, o.Writes, o.Conflict, o.Crashed, r.lab.world.Pods())
 		for _, n := range notes {

@@ -179,6 +179,9 @@ func (r *rules) pass(p sim.Pass) {
 	if p.Idle != "" {
 		r.history.fail("fixpoint", "%s", p.Idle)
 	}
+	if p.Garbled != "" {
+		r.history.fail("record", "%s", p.Garbled)
+	}
 	if r.world.Now().Equal(r.at) {
 		r.busy++
 	} else {

@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -53,6 +54,9 @@ var shellMutants = map[string]func(*shell.Parts){
 		err := send(c, o, p, status)
 		o.SetResourceVersion("a version that nothing can be compared with")
 		return err
+	}),
+	"takes the whole status away with its last field": writes(func(c client.Client, o client.Object, p client.Patch, status bool) error {
+		return send(c, o, sweeping{p}, status)
 	}),
 	"creates again what timed out, by another name": func(p *shell.Parts) { p.Client = again{p.Client} },
 	"does not look live before pods go":             func(p *shell.Parts) { p.Live = cached{p.Live, p.Client} },
@@ -152,6 +156,24 @@ func (u unguarded) Data(o client.Object) ([]byte, error) {
 	}
 	if metadata, ok := patch["metadata"].(map[string]any); ok {
 		delete(metadata, "resourceVersion")
+	}
+	return json.Marshal(patch)
+}
+
+// sweeping patches of which nothing but fields that go is left say that the whole status goes: as JSON, an empty struct may not be written.
+type sweeping struct{ client.Patch }
+
+func (s sweeping) Data(o client.Object) ([]byte, error) {
+	data, err := s.Patch.Data(o)
+	if err != nil {
+		return nil, err
+	}
+	var patch map[string]any
+	if err := json.Unmarshal(data, &patch); err != nil {
+		return nil, err
+	}
+	if status, ok := patch["status"].(map[string]any); ok && !slices.ContainsFunc(slices.Collect(maps.Values(status)), func(v any) bool { return v != nil }) {
+		patch["status"] = nil
 	}
 	return json.Marshal(patch)
 }

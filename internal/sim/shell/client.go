@@ -10,6 +10,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
@@ -134,10 +136,20 @@ func (c *apiClient) patch(o client.Object, patch client.Patch, status bool) erro
 		if !changed {
 			c.pass.Idle = fmt.Sprintf("patch of %s %s that changes nothing: %s", k.Kind, o.GetName(), data)
 		}
+		if ro, ok := now.(*v1alpha1.Rollout); ok && status {
+			c.compare(ro, data)
+		}
 		o.SetUID(now.GetUID()) // no more is asked for
 		o.SetResourceVersion(now.GetResourceVersion())
 		return nil
 	})
+}
+
+// compare notes if a Rollout's status is not what was decided.
+func (p *process) compare(now *v1alpha1.Rollout, patch []byte) {
+	if record := p.pass.Plan.Record; record != nil && !equality.Semantic.DeepEqual(now.Status, record.To.Status) {
+		p.pass.Garbled = fmt.Sprintf("a patch makes another status than what was decided: %s", patch)
+	}
 }
 
 func orNotFound(err error, k kind, name string) error {
