@@ -257,10 +257,13 @@ func (p *pass) gates(b spec.BlueGreen) (passed bool, missing string) {
 	if passed, missing := p.passedBefore(b); !passed {
 		return false, missing
 	}
-	if b.Gate != nil {
+	switch {
+	case b.Gate != nil:
 		if done, missing := p.hold(v1alpha1.PauseReasonBlueGreenPause, *b.Gate); !done {
 			return false, missing
 		}
+	case !p.pausedSince(v1alpha1.PauseReasonBlueGreenPause).IsZero(): // the spec asks for it no more
+		p.endPause(v1alpha1.PauseReasonBlueGreenPause)
 	}
 	*checkPoint = b.Gate != nil || b.PreviewLimited || b.PrePromotion != nil
 	return true, ""

@@ -65,6 +65,7 @@ var regressions = []struct {
 	{Trial{Seed: 204949, Routed: true, Moves: []int{0, 5}, Without: quiet}, "a Service kept a pod that there was no room for, and the step waited for it to go"},
 	{Trial{Seed: 22335, Moves: []int{0, 1, 2, 3, 4}, Without: []Disorder{Crashes}}, "a preview that came back lost pods within its delay"},
 	{Trial{Seed: 23667, Moves: []int{0, 3, 4, 5}, Without: []Disorder{Staleness, Crashes}}, "the same, before it had a deadline"},
+	{Trial{Seed: 209423, Moves: []int{0, 1, 2, 8}, Without: quiet}, "a pause that the spec asked for no more went on while pods were missing, and no deadline counted"},
 	{Trial{Seed: 2999, Moves: []int{5, 6, 7}, Without: quiet}, "the restart of a preview brought up a pod in each pass"},
 }
 
