@@ -146,25 +146,28 @@ func (c patchingStatus) Patch(_ context.Context, o client.Object, p client.Patch
 type unguarded struct{ client.Patch }
 
 func (u unguarded) Data(o client.Object) ([]byte, error) {
-	data, err := u.Patch.Data(o)
-	if err != nil {
-		return nil, err
-	}
-	var patch map[string]any
-	if err := json.Unmarshal(data, &patch); err != nil {
-		return nil, err
-	}
-	if metadata, ok := patch["metadata"].(map[string]any); ok {
-		delete(metadata, "resourceVersion")
-	}
-	return json.Marshal(patch)
+	return rewritten(u.Patch, o, func(patch map[string]any) {
+		if metadata, ok := patch["metadata"].(map[string]any); ok {
+			delete(metadata, "resourceVersion")
+		}
+	})
 }
 
 // sweeping patches of which nothing but fields that go is left say that the whole status goes: as JSON, an empty struct may not be written.
 type sweeping struct{ client.Patch }
 
 func (s sweeping) Data(o client.Object) ([]byte, error) {
-	data, err := s.Patch.Data(o)
+	return rewritten(s.Patch, o, func(patch map[string]any) {
+		status, ok := patch["status"].(map[string]any)
+		if ok && !slices.ContainsFunc(slices.Collect(maps.Values(status)), func(v any) bool { return v != nil }) {
+			patch["status"] = nil
+		}
+	})
+}
+
+// rewritten is what a patch says, changed.
+func rewritten(p client.Patch, o client.Object, change func(map[string]any)) ([]byte, error) {
+	data, err := p.Data(o)
 	if err != nil {
 		return nil, err
 	}
@@ -172,9 +175,7 @@ func (s sweeping) Data(o client.Object) ([]byte, error) {
 	if err := json.Unmarshal(data, &patch); err != nil {
 		return nil, err
 	}
-	if status, ok := patch["status"].(map[string]any); ok && !slices.ContainsFunc(slices.Collect(maps.Values(status)), func(v any) bool { return v != nil }) {
-		patch["status"] = nil
-	}
+	change(patch)
 	return json.Marshal(patch)
 }
 
