@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sluice-delivery/sluice/internal/playtest"
+	"github.com/sluice-delivery/sluice/internal/playtest/port"
 )
 
 // process is a running controller.
@@ -31,7 +31,7 @@ type process struct {
 
 // startController starts a controller as it is installed: for all namespaces, and waiting for a lease.
 func startController(cluster *playtest.Cluster, folder string, flags ...string) (*process, error) {
-	ports, err := freePorts(3)
+	ports, err := port.Several(3)
 	if err != nil {
 		return nil, err
 	}
@@ -55,20 +55,6 @@ func startController(cluster *playtest.Cluster, folder string, flags ...string) 
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	p.started = time.Now()
 	return p, p.cmd.Start()
-}
-
-// freePorts are TCP ports that nobody listens on.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close() //nolint:errcheck // all at the end, so that no port is given twice
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }
 
 // ready waits until the process says that it is.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
@@ -31,14 +32,25 @@ func Begin(want *v1alpha1.AnalysisRun, runs []*v1alpha1.AnalysisRun, taken func(
 // underWay is the run that is wanted under whatever name it was begun, nil if there is none: somebody may have deleted the run of an
 // earlier attempt since, which makes a name free before this one's.
 func underWay(runs []*v1alpha1.AnalysisRun, want *v1alpha1.AnalysisRun) *v1alpha1.AnalysisRun {
-	var found *v1alpha1.AnalysisRun
-	for _, run := range runs {
-		first := found == nil || cmp.Or(cmp.Compare(len(run.Name), len(found.Name)), cmp.Compare(run.Name, found.Name)) < 0
-		if first && isAttempt(run.Name, want.Name) && isSame(run, want) {
-			found = run
+	return FirstNamed(runs, func(run *v1alpha1.AnalysisRun) bool { return isAttempt(run.Name, want.Name) && isSame(run, want) })
+}
+
+// FirstNamed is, of the objects that are wanted, the one with the name that is tried first; nil if none is wanted. Names grow with the
+// numbers behind them.
+func FirstNamed[T any, P interface {
+	*T
+	metav1.Object
+}](objects []P, wanted func(P) bool) P {
+	var first P
+	for _, o := range objects {
+		if !wanted(o) {
+			continue
+		}
+		if first == nil || cmp.Or(cmp.Compare(len(o.GetName()), len(first.GetName())), cmp.Compare(o.GetName(), first.GetName())) < 0 {
+			first = o
 		}
 	}
-	return found
+	return first
 }
 
 // isAttempt reports whether a run has one of the names that [Begin] gives.

@@ -99,14 +99,9 @@ func (p *pass) startExperiment(s spec.RunExperiment) string {
 // experimentUnderWay is the Experiment that is wanted under whatever name of the step it was begun, nil if there is none: which names are
 // taken by others is not known before they are tried.
 func (p *pass) experimentUnderWay(want *v1alpha1.Experiment) *v1alpha1.Experiment {
-	var found *v1alpha1.Experiment
-	for _, ex := range p.Experiments {
-		first := found == nil || cmp.Or(cmp.Compare(len(ex.Name), len(found.Name)), cmp.Compare(ex.Name, found.Name)) < 0
-		if first && p.ofStep(ex.Name) && ex.DeletionTimestamp == nil && !analysis.Ended(ex.Status.Phase) && equality.Semantic.DeepEqual(ex.Spec, want.Spec) {
-			found = ex
-		}
-	}
-	return found
+	return analysis.FirstNamed(p.Experiments, func(ex *v1alpha1.Experiment) bool {
+		return p.ofStep(ex.Name) && ex.DeletionTimestamp == nil && !analysis.Ended(ex.Status.Phase) && equality.Semantic.DeepEqual(ex.Spec, want.Spec)
+	})
 }
 
 // isTaken reports whether an Experiment's name is another object's, or that of one before it.

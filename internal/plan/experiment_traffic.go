@@ -70,7 +70,8 @@ func (r *routing) recordedAdditional() []traffic.Destination {
 func (r *routing) lookAtExperiment() {
 	name, before := r.is.Canary.CurrentExperiment, r.recordedAdditional()
 	for _, d := range r.next.Additional {
-		if r.LiveExperiment != name && !slices.ContainsFunc(before, func(was traffic.Destination) bool { return was.Service == d.Service && was.Hash == d.Hash }) {
+		sent := slices.ContainsFunc(before, func(was traffic.Destination) bool { return was.Service == d.Service && was.Hash == d.Hash })
+		if !sent && r.LiveExperiment != name {
 			r.need(NeedLiveExperiment{Name: name})
 		}
 	}

@@ -9,9 +9,23 @@ import (
 
 // Free is a port of this machine that nobody listens on.
 func Free() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := Several(1)
 	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
+		return 0, err
 	}
-	return listener.Addr().(*net.TCPAddr).Port, listener.Close()
+	return ports[0], nil
+}
+
+// Several are so many of them, each another one.
+func Several(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		defer listener.Close() //nolint:errcheck // all at the end, so that no port is given twice; nothing was sent
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
 }
