@@ -86,6 +86,8 @@ func (w *writer) changeOwned(ctx context.Context, owner client.Object, change pl
 		return w.patch(ctx, owner, c.From, c.To.DeepCopy(), "Experiment")
 	case plan.DeleteExperiment:
 		return w.remove(ctx, owner, c.Experiment, experimentKind)
+	case plan.UpdateService, plan.WriteRoute, plan.UpdatePod, plan.EvictPod, plan.ScaleWorkload:
+		panic(fmt.Sprintf("%T changes what may have another owner", change)) // see Rollouts.change
 	default:
 		panic(fmt.Sprintf("change of unknown kind %T", change))
 	}

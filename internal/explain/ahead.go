@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -86,7 +85,7 @@ func carriedOut(o plan.Observed, p plan.Plan) plan.Observed {
 		case plan.UpdateReplicaSet:
 			o.ReplicaSets = replaced(o.ReplicaSets, c.To)
 		case plan.DeleteReplicaSet:
-			o.ReplicaSets = slices.DeleteFunc(slices.Clone(o.ReplicaSets), func(rs *appsv1.ReplicaSet) bool { return rs.Name == c.ReplicaSet.Name })
+			o.ReplicaSets = removed(o.ReplicaSets, c.ReplicaSet.Name)
 		case plan.UpdateService:
 			o.Services = replaced(o.Services, c.To)
 		case plan.CreateAnalysisRun:
@@ -99,7 +98,12 @@ func carriedOut(o plan.Observed, p plan.Plan) plan.Observed {
 			o.Experiments = append(slices.Clone(o.Experiments), c.Experiment)
 		case plan.TerminateExperiment:
 			o.Experiments = replaced(o.Experiments, c.To)
-		default: // the rest is carried out by others, in their own time
+		case plan.DeleteAnalysisRun:
+			o.AnalysisRuns = removed(o.AnalysisRuns, c.Run.Name)
+		case plan.DeleteExperiment:
+			o.Experiments = removed(o.Experiments, c.Experiment.Name)
+		case plan.EvictPod, plan.ScaleWorkload, plan.UpdatePod: // others carry these out, in their own time
+		case plan.CreateService, plan.DeleteService: // an Experiment's, which is not looked at here
 		}
 	}
 	o.Pods = relabelled(o.Pods, p.Label)
@@ -127,6 +131,10 @@ func replaced[T metav1.Object](all []T, by T) []T {
 		}
 	}
 	return all
+}
+
+func removed[T metav1.Object](all []T, name string) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(obj T) bool { return obj.GetName() == name })
 }
 
 func relabelled(pods map[string][]*corev1.Pod, changes []plan.Change) map[string][]*corev1.Pod {

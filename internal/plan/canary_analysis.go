@@ -77,7 +77,7 @@ func (p *pass) leaveStep(step spec.Step) {
 		p.is.Canary.CurrentStepAnalysisRunStatus = nil
 	case spec.RunExperiment:
 		p.is.Canary.CurrentExperiment = ""
-	default:
+	case spec.SetWeight, spec.SetCanaryScale, spec.SetHeaderRoute, spec.SetMirrorRoute, spec.Pause: // leave nothing in the status
 	}
 }
 

@@ -101,8 +101,10 @@ func (p Plan) Writes() bool {
 
 // Change is one write to one object other than the Rollout: [CreateReplicaSet], [UpdateReplicaSet], [DeleteReplicaSet],
 // [CreateService], [UpdateService], [DeleteService], [WriteRoute], [UpdatePod], [EvictPod], [ScaleWorkload], [CreateAnalysisRun],
-// [TerminateAnalysisRun] or [DeleteAnalysisRun].
+// [TerminateAnalysisRun], [DeleteAnalysisRun], [CreateExperiment], [TerminateExperiment] or [DeleteExperiment].
 // The Reason of each says in a few words what it follows from.
+//
+//sumtype:decl
 type Change interface {
 	isChange()
 }
@@ -155,6 +157,8 @@ func (UpdateReplicaSet) isChange() {}
 func (DeleteReplicaSet) isChange() {}
 
 // Need is something that must be looked at: [NeedLiveServices], [NeedLiveRouting], [NeedLiveRollout], [NeedLiveExperiment] or [NeedPods].
+//
+//sumtype:decl
 type Need interface{ isNeed() }
 
 // NeedLiveServices asks for Observed.Services as the API server has them now: a version that has served is about to lose all its pods, which

@@ -205,20 +205,6 @@ func (w *World) sawAllRuns(o plan.Observed) bool {
 	return slices.Equal(o.AnalysisRuns, ofRollout(w, w.analyses.runs))
 }
 
-// judge carries out a change of an AnalysisRun.
-func (a *application) judge(c plan.Change) {
-	switch c := c.(type) {
-	case plan.CreateAnalysisRun:
-		a.createRun(c.Run)
-	case plan.TerminateAnalysisRun:
-		a.terminateRun(c.From, c.To)
-	case plan.DeleteAnalysisRun:
-		a.deleteRun(c.Run)
-	default:
-		panic(fmt.Sprintf("change of unknown kind %T", c))
-	}
-}
-
 func (a *application) createRun(run *v1alpha1.AnalysisRun) {
 	if !a.may() {
 		return

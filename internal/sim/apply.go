@@ -139,8 +139,12 @@ func (a *application) changes(changes []plan.Change) {
 			a.update(c.From, c.To)
 		case plan.DeleteReplicaSet:
 			a.delete(c.ReplicaSet)
-		case plan.CreateExperiment, plan.TerminateExperiment, plan.DeleteExperiment:
-			a.experiment(c)
+		case plan.CreateExperiment:
+			a.makeExperiment(c.Experiment)
+		case plan.TerminateExperiment:
+			a.terminateExperiment(c.From, c.To)
+		case plan.DeleteExperiment:
+			a.deleteExperiment(c.Experiment)
 		case plan.CreateService:
 			a.createService(c.Service)
 		case plan.DeleteService:
@@ -155,8 +159,12 @@ func (a *application) changes(changes []plan.Change) {
 			a.evict(c.Pod)
 		case plan.ScaleWorkload:
 			a.scaleWorkload(c.From, c.To)
-		case plan.CreateAnalysisRun, plan.TerminateAnalysisRun, plan.DeleteAnalysisRun:
-			a.judge(c)
+		case plan.CreateAnalysisRun:
+			a.createRun(c.Run)
+		case plan.TerminateAnalysisRun:
+			a.terminateRun(c.From, c.To)
+		case plan.DeleteAnalysisRun:
+			a.deleteRun(c.Run)
 		default:
 			panic(fmt.Sprintf("change of unknown kind %T", c))
 		}

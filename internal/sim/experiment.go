@@ -2,7 +2,6 @@ package sim
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -265,32 +264,26 @@ func ofExperiment(obj metav1.Object) bool {
 	return owner != nil && owner.Kind == v1alpha1.KindExperiment
 }
 
-// experiment carries out a change of an Experiment.
-func (a *application) experiment(c plan.Change) {
-	if !a.may() {
-		return
+func (a *application) terminateExperiment(from, to *v1alpha1.Experiment) {
+	if a.may() && a.isCurrent(from) {
+		next := *from
+		next.Spec = *to.Spec.DeepCopy()
+		a.putExperiment(&next)
+		a.own(&a.experiments.past.unseen)
 	}
-	switch c := c.(type) {
-	case plan.CreateExperiment:
-		a.makeExperiment(c.Experiment)
-	case plan.TerminateExperiment:
-		if a.isCurrent(c.From) {
-			next := *c.From
-			next.Spec = *c.To.Spec.DeepCopy()
-			a.putExperiment(&next)
-			a.own(&a.experiments.past.unseen)
-		}
-	case plan.DeleteExperiment:
-		if a.isCurrent(c.Experiment) {
-			a.DeleteExperiment(c.Experiment.Name)
-			a.own(&a.experiments.past.unseen)
-		}
-	default:
-		panic(fmt.Sprintf("change of unknown kind %T", c))
+}
+
+func (a *application) deleteExperiment(ex *v1alpha1.Experiment) {
+	if a.may() && a.isCurrent(ex) {
+		a.DeleteExperiment(ex.Name)
+		a.own(&a.experiments.past.unseen)
 	}
 }
 
 func (a *application) makeExperiment(ex *v1alpha1.Experiment) {
+	if !a.may() {
+		return
+	}
 	switch {
 	case a.experiments.refused != "":
 		a.Writes--

@@ -35,6 +35,8 @@ type Rollout struct {
 }
 
 // Strategy is how a new version replaces the old one: [Canary] or [BlueGreen].
+//
+//sumtype:decl
 type Strategy interface{ isStrategy() }
 
 // Canary moves to the new version in steps.
@@ -61,7 +63,10 @@ type Canary struct {
 
 func (Canary) isStrategy() {}
 
-// Step is one step of a canary: [SetWeight], [SetCanaryScale], [SetHeaderRoute], [SetMirrorRoute], [Pause] or [RunAnalysis].
+// Step is one step of a canary: [SetWeight], [SetCanaryScale], [SetHeaderRoute], [SetMirrorRoute], [Pause], [RunAnalysis] or
+// [RunExperiment].
+//
+//sumtype:decl
 type Step interface {
 	isStep()
 	// String is the step as events tell of it; the texts are API.

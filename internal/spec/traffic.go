@@ -26,6 +26,8 @@ type Traffic struct {
 }
 
 // Router is one traffic router as the spec sets it up: [GatewayAPI] or [Nginx].
+//
+//sumtype:decl
 type Router interface{ isRouter() }
 
 // GatewayAPI splits traffic in routes of the Kubernetes Gateway API.

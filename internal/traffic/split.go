@@ -28,6 +28,8 @@ type Destination struct {
 }
 
 // Route sends certain requests elsewhere, whatever the weights: [HeaderRoute] or [MirrorRoute].
+//
+//sumtype:decl
 type Route interface {
 	isRoute()
 	// RouteName is the name under which the spec lists the route in managedRoutes.

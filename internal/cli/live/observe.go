@@ -143,12 +143,20 @@ func setWorkload[T any, O interface {
 // Look adds to what was observed what the engine asks for.
 func (c Client) Look(ctx context.Context, o *plan.Observed, need plan.Need) error {
 	switch n := need.(type) {
-	case plan.NeedLiveServices, plan.NeedLiveRouting:
-		return nil // they are, see Observe
+	case plan.NeedLiveServices:
+		o.ServicesLive = true // they are, see Observe
+	case plan.NeedLiveRouting:
+		o.ServicesLive, o.RoutesLive = true, true
+	case plan.NeedLiveRollout:
+		o.RolloutLive = true
+	case plan.NeedLiveExperiment:
+		o.LiveExperiment = n.Name // one that the course ahead would create is not in the cluster yet
 	case plan.NeedPods:
 		return c.lookAtPods(ctx, o, n.Hash)
+	default:
+		panic(fmt.Sprintf("need of unknown kind %T", need)) // the sum is closed
 	}
-	return fmt.Errorf("the engine asks for %T, which this command cannot look at", need)
+	return nil
 }
 
 // lookAtPods reads the pods of one version.

@@ -174,13 +174,14 @@ func carries(rs *appsv1.ReplicaSet) int {
 func (r *rules) decision(p sim.Pass, s spec.Rollout) {
 	next := map[string]int{}
 	for _, c := range p.Plan.Shrink {
-		switch c := c.(type) {
-		case plan.UpdateReplicaSet:
-			next[c.From.Name] = replicas(c.To)
-		case plan.DeleteReplicaSet:
-			next[c.ReplicaSet.Name] = 0
-			if replicas(c.ReplicaSet)+int(c.ReplicaSet.Status.Replicas) > 0 {
-				r.history.fail("capacity", "%s is deleted with its pods", c.ReplicaSet.Name)
+		if update, ok := c.(plan.UpdateReplicaSet); ok {
+			next[update.From.Name] = replicas(update.To)
+		}
+		if deletion, ok := c.(plan.DeleteReplicaSet); ok {
+			gone := deletion.ReplicaSet
+			next[gone.Name] = 0
+			if replicas(gone)+int(gone.Status.Replicas) > 0 {
+				r.history.fail("capacity", "%s is deleted with its pods", gone.Name)
 			}
 		}
 	}

@@ -49,6 +49,10 @@ func (r *rules) carried(p sim.Pass, s spec.Rollout) {
 				next.routes[key] = change.To
 			}
 			r.moved(p, s, c, now, next)
+		case plan.DeleteReplicaSet: // without pods
+		case plan.UpdatePod, plan.EvictPod, plan.ScaleWorkload, plan.CreateService, plan.DeleteService, plan.CreateAnalysisRun,
+			plan.TerminateAnalysisRun, plan.DeleteAnalysisRun, plan.CreateExperiment, plan.TerminateExperiment, plan.DeleteExperiment:
+			// no part of the picture
 		}
 		now = next
 	}

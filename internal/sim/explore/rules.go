@@ -208,15 +208,11 @@ func (r *rules) people(p sim.Pass) {
 	ro := p.Observed.Rollout
 	if ro.Spec.Paused && !ro.Status.Abort {
 		for _, c := range slices.Concat(p.Plan.Grow, p.Plan.Shrink) {
-			switch c := c.(type) {
-			case plan.UpdateReplicaSet:
-				if replicas(c.From) != replicas(c.To) {
-					r.history.fail("people", "%s is scaled while spec.paused is set", c.From.Name)
-				}
-			case plan.CreateReplicaSet:
-				if replicas(c.ReplicaSet) > 0 {
-					r.history.fail("people", "%s gets pods while spec.paused is set", c.ReplicaSet.Name)
-				}
+			if update, ok := c.(plan.UpdateReplicaSet); ok && replicas(update.From) != replicas(update.To) {
+				r.history.fail("people", "%s is scaled while spec.paused is set", update.From.Name)
+			}
+			if creation, ok := c.(plan.CreateReplicaSet); ok && replicas(creation.ReplicaSet) > 0 {
+				r.history.fail("people", "%s gets pods while spec.paused is set", creation.ReplicaSet.Name)
 			}
 		}
 	}
