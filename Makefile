@@ -28,8 +28,17 @@ build: bin/sluice-controller bin/sluice bin/sluice-playground ## Build all progr
 bin/sluice-controller bin/sluice:
 	go build -ldflags '$(ldflags)' -o $@ ./cmd/$(@F)
 
+# What some tests and a demo ask. It costs nothing where it is on the PATH already.
+.PHONY: prometheus
+prometheus: | bin
+	@hack/prometheus/install.sh bin
+
+bin:
+	@mkdir -p bin
+
 .PHONY: demo
-demo: build ## Show an update from the first pod to Healthy, on a real control plane in a process (STRATEGY=bluegreen or analysis, KEEP=1)
+demo: export PATH := $(PATH):$(CURDIR)/bin
+demo: build $(if $(filter analysis,$(STRATEGY)),prometheus) ## Show an update from the first pod to Healthy, on a real control plane in a process (STRATEGY=bluegreen or analysis, KEEP=1)
 	@go build -o bin/sluice-demo ./hack/demo
 	@exec bin/sluice-demo
 
@@ -52,14 +61,17 @@ bench: build ## Measure what rollouts cost and write it into docs/performance.md
 
 .PHONY: test
 test: export SLUICE_BIN = $(CURDIR)/bin
-test: build ## Run every test, those against the playground included
+test: export PATH := $(PATH):$(CURDIR)/bin
+test: build prometheus ## Run every test, those against the playground included
 	go test -timeout 30m $(engines)
 	$(race) -timeout 30m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest))")
 	cd playground && go test ./...
+	@if [ -e bin/not-run ]; then cat bin/not-run; fi
 
 .PHONY: race
 race: export SLUICE_BIN = $(CURDIR)/bin
-race: build ## Run the tests under the race detector, those of the engines too
+race: export PATH := $(PATH):$(CURDIR)/bin
+race: build prometheus ## Run the tests under the race detector, those of the engines too
 	$(race) -timeout 60m ./...
 
 .PHONY: explore
@@ -107,6 +119,7 @@ verify: generate format lint ## Regenerate, format and lint, and demand that thi
 	go mod tidy -diff
 	cd playground && go mod tidy -diff
 	cd hack/gatewayapi && go mod tidy -diff
+	cd hack/prometheus && go mod tidy -diff
 	@git diff --exit-code -- . || { echo "make verify: the files above are not what the generators and formatters make of them; run make generate format and commit" >&2; exit 1; }
 	@test -z "$$(git status --porcelain)" || { git status --short; echo "make verify: files that git does not know; add or ignore them" >&2; exit 1; }
 

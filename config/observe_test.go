@@ -23,10 +23,11 @@ import (
 
 // The alerting rules fire when they should, and only then.
 func TestAlerts(t *testing.T) {
+	promtool := prometheustest.Program(t, "promtool")
 	for _, args := range [][]string{{"check", "rules", "observe/alerts.yaml"}, {"test", "rules", "testdata/alerts.yaml"}} {
-		out, err := exec.CommandContext(t.Context(), "promtool", args...).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), promtool, args...).CombinedOutput()
 		if err != nil {
-			t.Errorf("promtool %s: %v (it comes with prometheus: apt-get install -y prometheus)\n%s", strings.Join(args, " "), err, out)
+			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
 }

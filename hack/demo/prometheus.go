@@ -22,7 +22,7 @@ import (
 func (s *story) startPrometheus(ctx context.Context) error {
 	program, err := exec.LookPath("prometheus")
 	if err != nil {
-		return errors.New("find Prometheus: apt-get install -y prometheus, or put the program on the PATH")
+		return errors.New("find Prometheus: run make demo STRATEGY=analysis, which builds it, or apt-get install prometheus")
 	}
 	target, err := s.startTraffic(ctx)
 	if err != nil {

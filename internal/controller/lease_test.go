@@ -15,6 +15,19 @@ type lease struct {
 	reads chan resourcelock.LeaderElectionRecord
 }
 
+// hang is longer than any wait of a test takes that does not hang.
+const hang = time.Minute
+
+// answer is what the next read of the lease gets.
+func (l *lease) answer(t *testing.T, record resourcelock.LeaderElectionRecord) {
+	t.Helper()
+	select {
+	case l.reads <- record:
+	case <-time.After(hang):
+		t.Fatal("the election does not read the lease")
+	}
+}
+
 func (l *lease) Identity() string { return "me" }
 
 func (l *lease) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
@@ -46,15 +59,15 @@ func TestAStandbyTakesALeaseThatIsGivenBack(t *testing.T) {
 	}
 	got := waiting(t, e)
 	held := resourcelock.LeaderElectionRecord{HolderIdentity: "other", LeaseDurationSeconds: 15}
-	l.reads <- held
+	l.answer(t, held)
 	step(t, clock, lookout)
 	if err := e.Check(nil); err != nil {
 		t.Errorf("a standby is not ready: %v", err)
 	}
-	l.reads <- held // it looks again after half a second, not after seconds
+	l.answer(t, held) // it looks again after half a second, not after seconds
 	step(t, clock, lookout)
-	l.reads <- resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}
-	if holder := <-got; holder != "" {
+	l.answer(t, resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1})
+	if holder := received(t, got); holder != "" {
 		t.Errorf("the lease is shown as %q's", holder)
 	}
 }
@@ -64,14 +77,14 @@ func TestALeaseThatHasRunOutIsFree(t *testing.T) {
 	l := &lease{reads: make(chan resourcelock.LeaderElectionRecord)}
 	got := waiting(t, &election{Interface: l, clock: clock})
 	held := resourcelock.LeaderElectionRecord{HolderIdentity: "killed", LeaseDurationSeconds: 1}
-	l.reads <- held
+	l.answer(t, held)
 	step(t, clock, lookout)
-	l.reads <- held
+	l.answer(t, held)
 	step(t, clock, lookout)
-	l.reads <- held // exactly a second: not over yet
+	l.answer(t, held) // exactly a second: not over yet
 	step(t, clock, lookout)
-	l.reads <- held
-	if holder := <-got; holder != "" {
+	l.answer(t, held)
+	if holder := received(t, got); holder != "" {
 		t.Errorf("the lease is shown as %q's", holder)
 	}
 }
@@ -79,10 +92,22 @@ func TestALeaseThatHasRunOutIsFree(t *testing.T) {
 func TestTheLeaderSeesItsOwnLeaseAtOnce(t *testing.T) {
 	l := &lease{reads: make(chan resourcelock.LeaderElectionRecord)}
 	got := waiting(t, &election{Interface: l, clock: clocktesting.NewFakeClock(time.Unix(0, 0))})
-	l.reads <- resourcelock.LeaderElectionRecord{HolderIdentity: "me", LeaseDurationSeconds: 15}
-	if holder := <-got; holder != "me" {
+	l.answer(t, resourcelock.LeaderElectionRecord{HolderIdentity: "me", LeaseDurationSeconds: 15})
+	if holder := received(t, got); holder != "me" {
 		t.Errorf("the lease is shown as %q's", holder)
 	}
+}
+
+// received is what a channel gets, within a bound that only a hang reaches.
+func received(t *testing.T, got <-chan string) string {
+	t.Helper()
+	select {
+	case v := <-got:
+		return v
+	case <-time.After(hang):
+		t.Fatal("the election never answered")
+	}
+	return ""
 }
 
 // step moves the clock on once somebody waits for it.

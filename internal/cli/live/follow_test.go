@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -41,9 +42,38 @@ func newClient(t *testing.T) (live.Client, *fake.FakeDynamicClient) {
 	return live.Client{Interface: client, Namespace: "shop"}, client
 }
 
+// patience bounds each wait. Only a hang takes this long.
+const patience = time.Minute
+
+// watching returns a function that waits until a resource is watched. The fake client forgets what happens between a list and the watch
+// that follows it, where an API server would replay it, so a test must not change an object before then.
+func watching(t *testing.T, client *fake.FakeDynamicClient) func(resource string) {
+	t.Helper()
+	begun := make(chan string, 16)
+	client.PrependWatchReactor("*", func(action k8stesting.Action) (bool, watch.Interface, error) {
+		w, err := client.Tracker().Watch(action.GetResource(), action.GetNamespace())
+		begun <- action.GetResource().Resource
+		return true, w, err
+	})
+	seen := map[string]bool{}
+	return func(resource string) {
+		t.Helper()
+		bound := time.After(patience)
+		for !seen[resource] {
+			select {
+			case r := <-begun:
+				seen[r] = true
+			case <-bound:
+				t.Fatalf("nothing watches %s", resource)
+			}
+		}
+	}
+}
+
 // until receives sights until one is as wanted.
 func until(t *testing.T, sights <-chan live.Sight, wanted func(live.Sight) bool) live.Sight {
 	t.Helper()
+	bound := time.After(patience)
 	for {
 		select {
 		case s, open := <-sights:
@@ -53,7 +83,7 @@ func until(t *testing.T, sights <-chan live.Sight, wanted func(live.Sight) bool)
 			if wanted(s) {
 				return s
 			}
-		case <-t.Context().Done():
+		case <-bound:
 			t.Fatal("the sight never came")
 		}
 	}
@@ -61,6 +91,7 @@ func until(t *testing.T, sights <-chan live.Sight, wanted func(live.Sight) bool)
 
 func TestFollow(t *testing.T) {
 	c, client := newClient(t)
+	watched := watching(t, client)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	sights, err := c.Follow(ctx, "web")
@@ -72,12 +103,14 @@ func TestFollow(t *testing.T) {
 		t.Errorf("%d ReplicaSets and %d pods at first, want one of each", n, m)
 	}
 
+	watched("pods")
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
 	if err := client.Resource(pods).Namespace("shop").Delete(ctx, "web-a-1", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, sights, func(s live.Sight) bool { return len(s.Objects.Pods) == 0 && len(s.Objects.ReplicaSets) == 1 })
 
+	watched("rollouts")
 	if err := c.Rollouts().Delete(ctx, "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
