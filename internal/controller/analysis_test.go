@@ -137,7 +137,7 @@ func TestAnAnalysisIsEndedByAnAbort(t *testing.T) {
 	ns.WaitForAnalysisRun(name, "to run", func(run *v1alpha1.AnalysisRun) bool { return run.Status.Phase == v1alpha1.AnalysisPhaseRunning })
 	ns.PatchStatus("web", `{"status":{"abort":true}}`)
 	ns.WaitForAnalysisRun(name, "to be terminated", func(run *v1alpha1.AnalysisRun) bool {
-		return run.Spec.Terminate && run.Status.Phase == v1alpha1.AnalysisPhaseSuccessful && run.Status.Message == "Run Terminated"
+		return run.Spec.Terminate && run.Status.Phase == v1alpha1.AnalysisPhaseInconclusive && run.Status.Message == "Run Terminated"
 	})
 }
 

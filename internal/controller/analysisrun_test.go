@@ -225,7 +225,7 @@ func TestASlowServerDelaysNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := ns.WaitForAnalysisRun("slow-0", "to end", hasEnded)
-	if ended.Status.Phase != v1alpha1.AnalysisPhaseSuccessful || ended.Status.Message != "Run Terminated" {
+	if ended.Status.Phase != v1alpha1.AnalysisPhaseInconclusive || ended.Status.Message != "Run Terminated" {
 		t.Errorf("%s: %s", ended.Status.Phase, ended.Status.Message)
 	}
 }
@@ -362,7 +362,7 @@ func TestMeasurementsThatAreJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 		ended := ns.WaitForAnalysisRun("terminated", "to end", hasEnded)
-		if ended.Status.Phase != v1alpha1.AnalysisPhaseSuccessful || ended.Status.Message != "Run Terminated" {
+		if ended.Status.Phase != v1alpha1.AnalysisPhaseInconclusive || ended.Status.Message != "Run Terminated" {
 			t.Errorf("%s: %s", ended.Status.Phase, ended.Status.Message)
 		}
 		ns.WaitForJobToGo(key.Name)

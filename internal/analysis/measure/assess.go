@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -32,6 +33,8 @@ func (m *state) assess(terminating bool) (phase v1alpha1.AnalysisPhase, reason s
 	switch {
 	case m.running() != nil:
 		return v1alpha1.AnalysisPhaseRunning, ""
+	case m.made() == 0 && terminating && m.last() != nil: // it was stopped
+		return v1alpha1.AnalysisPhaseInconclusive, ""
 	case m.made() == 0 && terminating:
 		return v1alpha1.AnalysisPhaseSuccessful, ""
 	case m.made() == 0:
@@ -79,15 +82,31 @@ func (p *pass) conclude() bool {
 			return false
 		}
 		if !m.dryRun && worse(m.result.Phase, worst) {
-			worst, message = m.result.Phase, fmt.Sprintf("Metric %q %s", m.metric.Name, strings.TrimPrefix(m.result.Message, "Metric "))
+			worst, message = m.result.Phase, m.told()
 		}
 	}
-	if p.Run.Spec.Terminate && worst == v1alpha1.AnalysisPhaseSuccessful {
+	if p.Run.Spec.Terminate && (worst == v1alpha1.AnalysisPhaseSuccessful || message == "") {
 		message = "Run Terminated"
+	}
+	if worst == v1alpha1.AnalysisPhaseSuccessful && !p.measured() { // nobody knows
+		worst = v1alpha1.AnalysisPhaseInconclusive
 	}
 	s.Phase, s.Message = worst, short(message)
 	s.CompletedAt = p.moment(p.Now)
 	return true
+}
+
+// told is what the run says of a metric that decides how it ended, empty if there is nothing to say.
+func (m *state) told() string {
+	if m.result.Message == "" {
+		return ""
+	}
+	return fmt.Sprintf("Metric %q %s", m.metric.Name, strings.TrimPrefix(m.result.Message, "Metric "))
+}
+
+// measured reports whether one measurement of the run has come to an end, be it of a dry run.
+func (p *pass) measured() bool {
+	return slices.ContainsFunc(p.metrics, func(m *state) bool { return m.made() > 0 })
 }
 
 // fail ends the run before anything more is measured.

@@ -19,12 +19,12 @@ func (p *pass) endEarly() {
 	}
 }
 
-// stop ends a measurement that is under way. It counts for nothing.
+// stop ends a measurement that is under way. It found nothing out, so it is inconclusive, and it counts for nothing.
 func (p *pass) stop(m *state) {
 	p.plan.Stop = append(p.plan.Stop, p.bare(m))
 	p.note("stop measuring "+m.metric.Name, "the analysis ends")
 	running := m.running()
-	running.Phase, running.Message = v1alpha1.AnalysisPhaseSuccessful, "Metric Terminated"
+	running.Phase, running.Message = v1alpha1.AnalysisPhaseInconclusive, "Metric Terminated"
 	running.FinishedAt, running.ResumeAt = p.moment(p.Now), nil
 	m.result.Phase, _ = m.assess(true)
 }
@@ -45,11 +45,20 @@ func (p *pass) retain() {
 		r := m.result
 		for extra := len(r.Measurements) - m.limits.kept; extra > 0; extra-- {
 			t := p.bare(m)
-			t.Begun = r.Measurements[0].DeepCopy()
+			t.Begun, t.Number = r.Measurements[0].DeepCopy(), m.numberOf(0)
 			p.plan.Forget = append(p.plan.Forget, t)
 			r.Measurements = r.Measurements[1:]
 		}
 	}
+}
+
+// numberOf is the number of a measurement in the list, whose last one has the highest number.
+func (m *state) numberOf(i int) int {
+	newest := m.made()
+	if m.running() != nil {
+		newest++
+	}
+	return newest - len(m.result.Measurements) + 1 + i
 }
 
 // expire deletes the run when it has been over for as long as it is kept.
