@@ -28,7 +28,7 @@ const (
 // newJobs returns the provider of measurements that are Jobs.
 func newJobs(mgr manager.Manager, o Options) (job.Provider, error) {
 	provider := job.Provider{
-		Clock: clock.RealClock{}, Namespace: o.JobNamespace, Jobs: jobs{writer: mgr.GetClient(), live: mgr.GetAPIReader()},
+		Clock: clock.RealClock{}, Namespace: o.JobNamespace, Unconfined: o.AllowUnconfinedJobs, Jobs: jobs{writer: mgr.GetClient(), live: mgr.GetAPIReader()},
 	}
 	if !o.jobsElsewhere() {
 		return provider, nil
@@ -78,10 +78,9 @@ func (j jobs) Get(ctx context.Context, namespace, name string) (*batchv1.Job, er
 	return &job, nil
 }
 
-// Delete deletes a Job when its pods are gone.
-func (j jobs) Delete(ctx context.Context, namespace, name string) error {
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	return j.writer.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationForeground))
+// Delete deletes a Job when its pods are gone, if it still is the object that was read.
+func (j jobs) Delete(ctx context.Context, job *batchv1.Job) error {
+	return j.writer.Delete(ctx, job.DeepCopy(), client.PropagationPolicy(metav1.DeletePropagationForeground), client.Preconditions{UID: &job.UID})
 }
 
 // Pods are the pods of a Job.

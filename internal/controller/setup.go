@@ -58,6 +58,8 @@ type Options struct {
 	PrometheusAddress string
 	// JobKubeconfig is that of the cluster where Jobs run that are measurements, and JobNamespace their namespace; both may be empty.
 	JobKubeconfig, JobNamespace string
+	// AllowUnconfinedJobs lets Jobs have any pod spec and service account that do not run in their AnalysisRun's own namespace.
+	AllowUnconfinedJobs bool
 	// RolloutResync is how often every Rollout is looked at although nothing has happened.
 	RolloutResync time.Duration
 	// PerObjectMetrics has histograms and counts of requests tell single objects apart.

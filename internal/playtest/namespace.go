@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,6 +32,8 @@ type Namespace struct {
 	// Config is the admin's access, Kubeconfig a file that grants it.
 	Config     *rest.Config
 	Kubeconfig string
+	// Env is the environment of its controllers, beside that of the test: NAME=VALUE.
+	Env []string
 
 	t           *testing.T
 	controllers []*exec.Cmd
@@ -95,7 +98,7 @@ func (ns *Namespace) StartController(flags ...string) {
 	}, flags...)
 	cmd := exec.Command(Program("sluice-controller"), args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(os.Environ(), "POD_NAMESPACE=argo-rollouts") // as config/install has it: leases are there
+	cmd.Env = slices.Concat(os.Environ(), []string{"POD_NAMESPACE=argo-rollouts"}, ns.Env) // as config/install has it: leases are there
 	if err := cmd.Start(); err != nil {
 		ns.t.Fatal(err)
 	}

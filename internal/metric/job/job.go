@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -22,8 +21,8 @@ import (
 type Jobs interface {
 	Create(ctx context.Context, job *batchv1.Job) error
 	Get(ctx context.Context, namespace, name string) (*batchv1.Job, error)
-	// Delete deletes a Job and its pods, the pods first.
-	Delete(ctx context.Context, namespace, name string) error
+	// Delete deletes a Job and its pods, the pods first, if it still is the object with the Job's UID.
+	Delete(ctx context.Context, job *batchv1.Job) error
 	// Pods are those of a Job.
 	Pods(ctx context.Context, job *batchv1.Job) ([]corev1.Pod, error)
 }
@@ -46,44 +45,55 @@ type Provider struct {
 	Namespace string
 	// Elsewhere: they run in another cluster than the AnalysisRuns are in.
 	Elsewhere bool
+	// Unconfined: Jobs may run with any pod spec and service account where they do not run in the AnalysisRun's own namespace.
+	Unconfined bool
 }
 
 // Measure says under which name the Job will run. Only when that is recorded is it created.
 func (p Provider) Measure(_ context.Context, r metric.Request) (metric.Reading, error) {
+	if _, err := p.newJob(r, p.derive(r)); err != nil {
+		return metric.Reading{}, err
+	}
 	return metric.Reading{
 		Phase: v1alpha1.AnalysisPhaseRunning, ResumeAt: p.Clock.Now(), Message: "the Job is about to be created",
-		Metadata: map[string]string{NameKey: Name(r), NamespaceKey: cmp.Or(p.Namespace, r.Run.Namespace)},
+		Metadata: p.derive(r).metadata(),
 	}, nil
 }
 
 // Resume creates the Job, or looks how it is doing.
 func (p Provider) Resume(ctx context.Context, r metric.Request) (metric.Reading, error) {
-	namespace, name := place(r)
-	job, err := p.Jobs.Get(ctx, namespace, name)
+	job, err := p.find(ctx, r)
 	switch {
 	case apierrors.IsNotFound(err) && r.Begun.Metadata[createdKey] != "":
-		return metric.Reading{}, fmt.Errorf("Job %s is gone: somebody deleted it before it had ended", name) //nolint:staticcheck // a kind
+		return metric.Reading{}, fmt.Errorf("Job %s is gone: somebody deleted it before it had ended", p.derive(r)) //nolint:staticcheck // a kind
 	case apierrors.IsNotFound(err):
-		return p.create(ctx, r, namespace, name)
+		return p.create(ctx, r)
 	case err != nil:
-		return p.still(r, fmt.Sprintf("the Job cannot be read: %s", err)), nil // it goes on meanwhile
-	case job.Labels[v1alpha1.AnalysisRunUIDLabel] != string(r.Run.UID):
-		return metric.Reading{}, fmt.Errorf("Job %s belongs to somebody else: delete or rename it", name) //nolint:staticcheck // a kind
+		return p.still(r, p.derive(r), fmt.Sprintf("the Job cannot be read: %s", err)), nil // it goes on meanwhile
+	case !p.owns(r, job):
+		return metric.Reading{}, fmt.Errorf("Job %s belongs to somebody else: delete or rename it", placeOf(job)) //nolint:staticcheck // a kind
 	}
 	return p.look(ctx, r, job)
 }
 
-func (p Provider) create(ctx context.Context, r metric.Request, namespace, name string) (metric.Reading, error) {
-	err := p.Jobs.Create(ctx, p.newJob(r, namespace, name))
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return metric.Reading{}, fmt.Errorf("create Job %s: %w", name, err)
+// create creates the Job where it belongs, wherever the status says that it is.
+func (p Provider) create(ctx context.Context, r metric.Request) (metric.Reading, error) {
+	at := p.derive(r)
+	job, err := p.newJob(r, at)
+	if err != nil {
+		return metric.Reading{}, err
 	}
-	return p.still(r, "the Job has been created"), nil
+	err = p.Jobs.Create(ctx, job)
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return metric.Reading{}, fmt.Errorf("create Job %s: %w", at, err)
+	}
+	return p.still(r, at, "the Job has been created"), nil
 }
 
 // look tells from a Job how the measurement is doing.
 func (p Provider) look(ctx context.Context, r metric.Request, job *batchv1.Job) (metric.Reading, error) {
-	reading := metric.Reading{Metadata: r.Begun.Metadata}
+	at := placeOf(job)
+	reading := metric.Reading{Metadata: withPlace(r, at)}
 	for _, c := range job.Status.Conditions {
 		if c.Status != corev1.ConditionTrue {
 			continue
@@ -103,33 +113,31 @@ func (p Provider) look(ctx context.Context, r metric.Request, job *batchv1.Job) 
 		}
 	}
 	if job.Status.Ready != nil && *job.Status.Ready > 0 {
-		return p.still(r, "the Job runs"), nil
+		return p.still(r, at, "the Job runs"), nil
 	}
 	pods, err := p.Jobs.Pods(ctx, job)
 	if err != nil {
-		return p.still(r, fmt.Sprintf("the pods of the Job cannot be read: %s", err)), nil
+		return p.still(r, at, fmt.Sprintf("the pods of the Job cannot be read: %s", err)), nil
 	}
 	if trouble := imageTrouble(pods); trouble != "" {
-		if err := p.Jobs.Delete(ctx, job.Namespace, job.Name); err != nil && !apierrors.IsNotFound(err) {
-			return p.still(r, fmt.Sprintf("the Job cannot be stopped: %s", err)), nil
+		if err := p.Jobs.Delete(ctx, job); err != nil && !apierrors.IsNotFound(err) {
+			return p.still(r, at, fmt.Sprintf("the Job cannot be stopped: %s", err)), nil
 		}
 		reading.Phase, reading.Message = v1alpha1.AnalysisPhaseInconclusive, fmt.Sprintf("Job %s never ran: %s", job.Name, trouble)
 		return reading, nil
 	}
-	return p.still(r, "the Job waits for its pods"), nil
+	return p.still(r, at, "the Job waits for its pods"), nil
 }
 
 // still is a measurement that goes on. The longer it takes, the more seldom it is looked at.
-func (p Provider) still(r metric.Request, message string) metric.Reading {
+func (p Provider) still(r metric.Request, at place, message string) metric.Reading {
 	now := p.Clock.Now()
 	elapsed := time.Duration(0)
 	if r.Begun.StartedAt != nil {
 		elapsed = now.Sub(r.Begun.StartedAt.Time)
 	}
-	metadata := map[string]string{createdKey: "true"}
-	for key, value := range r.Begun.Metadata {
-		metadata[key] = value
-	}
+	metadata := withPlace(r, at)
+	metadata[createdKey] = "true"
 	return metric.Reading{
 		Phase: v1alpha1.AnalysisPhaseRunning, ResumeAt: now.Add(pollAfter(elapsed)), Message: message, Metadata: metadata,
 	}
@@ -140,24 +148,25 @@ func pollAfter(elapsed time.Duration) time.Duration {
 	return time.Duration(max(1, math.Sqrt(2*elapsed.Seconds())) * float64(time.Second))
 }
 
-// Stop deletes the Job.
+// Stop deletes the Job. One that is not this measurement's is left alone, whatever the status says.
 func (p Provider) Stop(ctx context.Context, r metric.Request) error {
-	namespace, name := place(r)
-	if name == "" {
+	job, err := p.find(ctx, r)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read Job %s: %w", p.derive(r), err)
+	case !p.owns(r, job):
 		return nil
 	}
-	if err := p.Jobs.Delete(ctx, namespace, name); err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("delete Job %s: %w", name, err)
+	if err := p.Jobs.Delete(ctx, job); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete Job %s: %w", placeOf(job), err)
 	}
 	return nil
 }
 
 // Forget deletes the Job too: its measurement is not kept.
 func (p Provider) Forget(ctx context.Context, r metric.Request) error { return p.Stop(ctx, r) }
-
-func place(r metric.Request) (namespace, name string) {
-	return cmp.Or(r.Begun.Metadata[NamespaceKey], r.Run.Namespace), r.Begun.Metadata[NameKey]
-}
 
 // lastWords are how the container ended that ended badly last.
 func lastWords(pods []corev1.Pod) string {

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	testingclock "k8s.io/utils/clock/testing"
 
@@ -43,16 +44,16 @@ func (w *world) Create(_ context.Context, job *batchv1.Job) error {
 	return nil
 }
 
-func (w *world) Get(_ context.Context, _, name string) (*batchv1.Job, error) {
-	if w.job == nil || w.job.Name != name {
+func (w *world) Get(_ context.Context, namespace, name string) (*batchv1.Job, error) {
+	if w.job == nil || w.job.Namespace != namespace || w.job.Name != name {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "jobs"}, name)
 	}
 	return w.job, nil
 }
 
-func (w *world) Delete(ctx context.Context, namespace, name string) error {
+func (w *world) Delete(ctx context.Context, job *batchv1.Job) error {
 	w.deleted++
-	_, err := w.Get(ctx, namespace, name)
+	_, err := w.Get(ctx, job.Namespace, job.Name)
 	w.job = nil
 	return err
 }
@@ -116,7 +117,9 @@ func TestC39TheJob(t *testing.T) {
 }
 
 func TestAJobElsewhere(t *testing.T) {
-	for name, p := range map[string]Provider{"another namespace": {Namespace: "jobs"}, "another cluster": {Elsewhere: true}} {
+	for name, p := range map[string]Provider{
+		"another namespace": {Namespace: "jobs", Unconfined: true}, "another cluster": {Elsewhere: true, Unconfined: true},
+	} {
 		w := &world{}
 		p.Clock, p.Jobs = testingclock.NewFakePassiveClock(now), w
 		r := start(t, p, request())
@@ -186,7 +189,7 @@ func TestJobsThatAreNotThere(t *testing.T) {
 	if reading, err := p.Resume(t.Context(), begun(request(), first)); err != nil || reading.Phase != v1alpha1.AnalysisPhaseRunning {
 		t.Errorf("%+v, %v", reading, err)
 	}
-	w.job.Labels[v1alpha1.AnalysisRunUIDLabel] = "another"
+	w.job.OwnerReferences[0].UID = "another"
 	if _, err := p.Resume(t.Context(), r); err == nil || !strings.Contains(err.Error(), "belongs to somebody else") {
 		t.Errorf("%v, want an error about whose it is", err)
 	}
@@ -201,6 +204,154 @@ func TestJobsThatAreNotThere(t *testing.T) {
 	if _, err := p.Resume(t.Context(), begun(request(), first)); err == nil || !strings.Contains(err.Error(), "create Job") {
 		t.Errorf("%v, want the API server's refusal", err)
 	}
+}
+
+// What a status says of a Job's place is a tenant's to write.
+func TestWhereAJobIs(t *testing.T) {
+	r := request()
+	uid, derived := string(r.Run.UID), Name(r)
+	for name, c := range map[string]struct {
+		shared string // the configured namespace
+		told   place  // by the status
+		job    place
+		// owner and label are the UIDs that the Job has.
+		owner, label string
+		// found: the Job is looked at, and deleted where the measurement is stopped. created is where a Job is made, if one is.
+		found   bool
+		created place
+		refused bool
+	}{
+		"as it was told":               {told: place{"shop", derived}, job: place{"shop", derived}, owner: uid, label: uid, found: true},
+		"not made yet":                 {told: place{"shop", derived}, created: place{"shop", derived}},
+		"nothing told":                 {created: place{"shop", derived}},
+		"nothing told, and there":      {job: place{"shop", derived}, owner: uid, found: true},
+		"Argo Rollouts' number":        {told: place{"shop", uid + ".load.7"}, job: place{"shop", uid + ".load.7"}, owner: uid, label: uid, found: true},
+		"another namespace":            {told: place{"kube-system", "pwned"}, created: place{"shop", derived}},
+		"another's Job":                {told: place{"team-b", "nightly-backup"}, job: place{"team-b", "nightly-backup"}, created: place{"shop", derived}},
+		"marked like this one's":       {told: place{"team-b", derived}, job: place{"team-b", derived}, owner: uid, label: uid, created: place{"shop", derived}},
+		"another Job of the namespace": {told: place{"shop", "nightly-backup"}, job: place{"shop", "nightly-backup"}, label: uid, created: place{"shop", derived}},
+		"another run's":                {told: place{"shop", "ffff.load.2"}, job: place{"shop", "ffff.load.2"}, owner: "ffff", label: "ffff", created: place{"shop", derived}},
+		"another metric's":             {told: place{"shop", uid + ".other.2"}, job: place{"shop", uid + ".other.2"}, owner: uid, label: uid, created: place{"shop", derived}},
+		"no number":                    {told: place{"shop", uid + ".load.x"}, job: place{"shop", uid + ".load.x"}, owner: uid, created: place{"shop", derived}},
+		"the name alone":               {told: place{"shop", derived}, job: place{"shop", derived}, label: uid, refused: true},
+		"another controls it":          {told: place{"shop", derived}, job: place{"shop", derived}, owner: "ffff", label: uid, refused: true},
+		"shared":                       {shared: "jobs", told: place{"jobs", derived}, job: place{"jobs", derived}, label: uid, found: true},
+		"shared, another's":            {shared: "jobs", told: place{"jobs", derived}, job: place{"jobs", derived}, owner: uid, label: "ffff", refused: true},
+		"shared since":                 {shared: "jobs", told: place{"shop", derived}, job: place{"shop", derived}, owner: uid, found: true},
+		"shared, and told of a third":  {shared: "jobs", told: place{"team-b", derived}, job: place{"team-b", derived}, label: uid, created: place{"jobs", derived}},
+		"shared no more":               {told: place{"jobs", derived}, job: place{"jobs", derived}, label: uid, created: place{"shop", derived}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			made := func() *batchv1.Job {
+				if c.job == (place{}) {
+					return nil
+				}
+				job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: c.job.namespace, Name: c.job.name, Labels: map[string]string{"analysisrun.argoproj.io/uid": c.label}}}
+				if c.owner != "" {
+					job.OwnerReferences = []metav1.OwnerReference{{Kind: "AnalysisRun", UID: types.UID(c.owner), Controller: new(true)}}
+				}
+				return job
+			}
+			told := c.told.metadata()
+			if c.told == (place{}) {
+				told = nil
+			}
+			r := begun(r, metric.Reading{Phase: v1alpha1.AnalysisPhaseRunning, Metadata: told})
+
+			w := &elsewhere{world: world{job: made()}}
+			p := Provider{Clock: testingclock.NewFakePassiveClock(now), Jobs: w, Namespace: c.shared, Unconfined: true}
+			reading, err := p.Resume(t.Context(), r)
+			if (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "belongs to somebody else") {
+				t.Errorf("resume: %v", err)
+			}
+			if w.created != c.created {
+				t.Errorf("a Job is created at %s, want %s", w.created, c.created)
+			}
+			if want := cmp.Or(c.created, c.job); err == nil && (reading.Metadata[NamespaceKey] != want.namespace || reading.Metadata[NameKey] != want.name) {
+				t.Errorf("%v is told, want %s", reading.Metadata, want)
+			}
+			for what, end := range map[string]func(context.Context, metric.Request) error{"stop": p.Stop, "forget": p.Forget} {
+				w.job, w.deleted = made(), 0
+				if err := end(t.Context(), r); err != nil || (w.deleted > 0) != c.found {
+					t.Errorf("%s: deleted %d times (%v)", what, w.deleted, err)
+				}
+			}
+		})
+	}
+}
+
+// In a namespace that AnalysisRuns share, a Job gets no rights that its tenant may not have.
+func TestAJobInASharedNamespaceIsConfined(t *testing.T) {
+	harmless := func() *corev1.PodSpec {
+		return &corev1.PodSpec{
+			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+			Containers: []corev1.Container{{Name: "load", Image: "load:1", SecurityContext: &corev1.SecurityContext{
+				AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			}}},
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*corev1.PodSpec)
+		want   string // what the error says, empty for none
+	}{
+		"harmless":            {func(*corev1.PodSpec) {}, ""},
+		"the default account": {func(s *corev1.PodSpec) { s.ServiceAccountName = "default" }, ""},
+		"nothing said":        {func(s *corev1.PodSpec) { s.SecurityContext = nil }, `does not meet the Pod Security Standard "restricted": runAsNonRoot != true (pod or container "load" must set securityContext.runAsNonRoot=true)`},
+		"privileged":          {func(s *corev1.PodSpec) { s.Containers[0].SecurityContext.Privileged = new(true) }, `container "load" must not set securityContext.privileged=true`},
+		"the host's network":  {func(s *corev1.PodSpec) { s.HostNetwork = true }, "host namespaces (hostNetwork=true)"},
+		"the host's files": {func(s *corev1.PodSpec) {
+			s.Volumes = []corev1.Volume{{Name: "etc", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/etc"}}}}
+		}, `restricted volume types (volume "etc" uses restricted volume type "hostPath")`},
+		"another's account": {func(s *corev1.PodSpec) { s.ServiceAccountName = "deployer" }, `provider.job.spec.template.spec.serviceAccountName "deployer"`},
+		"its old name":      {func(s *corev1.PodSpec) { s.DeprecatedServiceAccount = "deployer" }, `provider.job.spec.template.spec.serviceAccount "deployer"`},
+		"a token":           {func(s *corev1.PodSpec) { s.AutomountServiceAccountToken = new(true) }, "automountServiceAccountToken true"},
+		"a token of another volume": {func(s *corev1.PodSpec) {
+			s.Volumes = []corev1.Volume{{Name: "t", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+				Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "t"}}},
+			}}}}
+		}, "volumes[0].projected.sources[0].serviceAccountToken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := request()
+			r.Metric.Provider.Job.Spec.Template.Spec = *harmless()
+			c.change(&r.Metric.Provider.Job.Spec.Template.Spec)
+			for where, p := range map[string]Provider{"another namespace": {Namespace: "jobs"}, "another cluster": {Elsewhere: true}} {
+				w := &world{}
+				p.Clock, p.Jobs = testingclock.NewFakePassiveClock(now), w
+				_, began := p.Measure(t.Context(), r)
+				_, err := p.Resume(t.Context(), begun(r, metric.Reading{Phase: v1alpha1.AnalysisPhaseRunning})) // as a status may claim
+				if fmt.Sprint(began) != fmt.Sprint(err) {
+					t.Errorf("%s: to begin says %v, to go on %v", where, began, err)
+				}
+				switch {
+				case c.want == "" && err != nil:
+					t.Errorf("%s: %v", where, err)
+				case c.want == "" && *w.job.Spec.Template.Spec.AutomountServiceAccountToken:
+					t.Errorf("%s: the pods get a token", where)
+				case c.want != "" && (err == nil || w.job != nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), UnconfinedFlag)):
+					t.Errorf("%s: %v, want an error about %s, with the remedy", where, err, c.want)
+				}
+				p.Unconfined = true
+				if _, err := p.Measure(t.Context(), r); err != nil {
+					t.Errorf("%s, allowed: %v", where, err)
+				}
+			}
+			if _, err := (Provider{Clock: testingclock.NewFakePassiveClock(now), Namespace: "shop"}).Measure(t.Context(), r); err != nil {
+				t.Errorf("in the AnalysisRun's own namespace: %v", err)
+			}
+		})
+	}
+}
+
+// elsewhere is a world in which Jobs are only noted that are to be created.
+type elsewhere struct {
+	world
+	created place
+}
+
+func (e *elsewhere) Create(_ context.Context, job *batchv1.Job) error {
+	e.created = placeOf(job)
+	return nil
 }
 
 func TestNames(t *testing.T) {

@@ -39,12 +39,12 @@ func Name(r metric.Request) string {
 }
 
 // newJob is the Job that a metric asks for. Of the AnalysisRun's labels it gets none but the one that links it: Services, autoscalers and
-// disruption budgets select pods by the others.
-func (p Provider) newJob(r metric.Request, namespace, name string) *batchv1.Job {
+// disruption budgets select pods by the others. One that is not allowed where it is to run is an error.
+func (p Provider) newJob(r metric.Request, at place) (*batchv1.Job, error) {
 	wanted := r.Metric.Provider.Job.DeepCopy()
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: namespace,
+			Name: at.name, Namespace: at.namespace,
 			Labels:      maps.Clone(wanted.Metadata.Labels),
 			Annotations: maps.Clone(wanted.Metadata.Annotations),
 		},
@@ -61,7 +61,7 @@ func (p Provider) newJob(r metric.Request, namespace, name string) *batchv1.Job 
 	job.Annotations[v1alpha1.AnalysisRunNamespaceAnnotation] = r.Run.Namespace
 	job.Annotations[v1alpha1.AnalysisRunMetricNameAnnotation] = r.Metric.Name
 	switch {
-	case !p.Elsewhere && namespace == r.Run.Namespace:
+	case p.beside(r, at.namespace):
 		job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(
 			&metav1.ObjectMeta{Name: r.Run.Name, UID: r.Run.UID}, v1alpha1.AnalysisRunGVK)}
 	case job.Spec.TTLSecondsAfterFinished == nil: // without an owner it has to go by itself
@@ -78,5 +78,8 @@ func (p Provider) newJob(r metric.Request, namespace, name string) *batchv1.Job 
 	if template.Spec.RestartPolicy == "" {
 		template.Spec.RestartPolicy = corev1.RestartPolicyNever // the default of pods cannot be that of a Job's
 	}
-	return job
+	if p.beside(r, at.namespace) || p.Unconfined {
+		return job, nil
+	}
+	return job, confine(job)
 }
