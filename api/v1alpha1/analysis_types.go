@@ -94,6 +94,9 @@ type AnalysisTemplateSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	Templates []AnalysisTemplateRef `json:"templates,omitempty"`
+
+	// What of the stored template does not fit the API, and is therefore empty here.
+	Unreadable Unreadable `json:"-"`
 }
 
 // AnalysisTemplateRef names a template.

@@ -18,6 +18,9 @@ type AnalysisRun struct {
 	// What has been measured and how it was judged.
 	// +optional
 	Status AnalysisRunStatus `json:"status,omitempty,omitzero"`
+
+	// What of the stored object does not fit the API, and is therefore empty in Spec or Status.
+	Unreadable Unreadable `json:"-"`
 }
 
 // AnalysisRunList is a list of AnalysisRuns.

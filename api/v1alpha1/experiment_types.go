@@ -21,6 +21,9 @@ type Experiment struct {
 	// What runs and how it is doing.
 	// +optional
 	Status ExperimentStatus `json:"status,omitempty,omitzero"`
+
+	// What of the stored object does not fit the API, and is therefore empty in Spec or Status.
+	Unreadable Unreadable `json:"-"`
 }
 
 // ExperimentList is a list of Experiments.

@@ -29,6 +29,9 @@ type Rollout struct {
 	// pauseConditions here, usually through the command line: `kubectl argo rollouts abort|promote|retry`.
 	// +optional
 	Status RolloutStatus `json:"status,omitempty,omitzero"`
+
+	// What of the stored object does not fit the API, and is therefore empty in Spec or Status.
+	Unreadable Unreadable `json:"-"`
 }
 
 // RolloutList is a list of Rollouts.

@@ -97,6 +97,9 @@ func (c *collector) visit(field string, ref v1alpha1.AnalysisTemplateRef, via []
 	case found == nil:
 		c.problem(field, "%s cannot be read: the controller looks after one namespace and has no right to; name an AnalysisTemplate of this namespace, or grant it get, list and watch of clusteranalysistemplates", title(ref))
 		return
+	case len(found.Unreadable) > 0:
+		c.problem(field, "%s cannot be read: %s", title(ref), found.Unreadable)
+		return
 	}
 	c.found = append(c.found, template{AnalysisTemplateSpec: found, title: title(ref)})
 	via = append(slices.Clone(via), ref)

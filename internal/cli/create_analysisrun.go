@@ -153,7 +153,10 @@ func (a *app) templatesOf(file string, known analysis.Templates) (first v1alpha1
 				continue
 			}
 			var template v1alpha1.AnalysisTemplate // of the same shape as one of the cluster
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, &template, true); err != nil {
+			if err := strictly(u.Object, &template); err != nil {
+				return first, fmt.Errorf("%s: %s: %w", s.name, titled(u), err)
+			}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &template); err != nil {
 				return first, fmt.Errorf("%s: %s: %w", s.name, titled(u), err)
 			}
 			ref := v1alpha1.AnalysisTemplateRef{TemplateName: u.GetName(), ClusterScope: u.GetKind() == v1alpha1.KindClusterAnalysisTemplate}

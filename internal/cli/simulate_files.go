@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -105,17 +106,37 @@ func (o found) into(typed any) error {
 
 // read is into for our own kinds, with a warning of fields that do not exist: they play no part.
 func (p *props) read(o found, typed any) error {
-	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, typed, true)
-	strict, unknown := runtime.AsStrictDecodingError(err)
-	if !unknown {
-		return o.into(typed)
-	}
-	for _, err := range strict.Errors() {
-		if field := err.Error(); !strings.Contains(field, `"spec.template.`) { // pods may have fields that came later
-			p.stage.Warnings = append(p.stage.Warnings, fmt.Sprintf("%s: %s: %s, which plays no part; sluice lint says more", o.file, titled(o.Unstructured), field))
+	if strict, unknown := runtime.AsStrictDecodingError(strictly(o.Object, typed)); unknown {
+		for _, err := range strict.Errors() {
+			if field := err.Error(); !strings.Contains(field, `"spec.template.`) { // pods may have fields that came later
+				p.stage.Warnings = append(p.stage.Warnings, fmt.Sprintf("%s: %s: %s, which plays no part; sluice lint says more", o.file, titled(o.Unstructured), field))
+			}
 		}
 	}
-	return nil
+	return o.into(typed)
+}
+
+// written is one of our kinds as it is decoded strictly: the kinds themselves pass over what they do not know, and keep what they cannot read.
+type written[S any] struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec   S   `json:"spec"`
+	Status any `json:"status"`
+}
+
+// strictly returns an error if an object has fields that its kind has not.
+func strictly(object map[string]any, kind any) error {
+	var into any
+	switch kind.(type) {
+	case *v1alpha1.Rollout:
+		into = &written[v1alpha1.RolloutSpec]{}
+	case *v1alpha1.AnalysisTemplate:
+		into = &written[v1alpha1.AnalysisTemplateSpec]{}
+	default:
+		panic(fmt.Sprintf("%T is never read strictly", kind))
+	}
+	return runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object, into, true)
 }
 
 // rollout is the one that is meant.

@@ -275,7 +275,7 @@ func TestSimulateTellsWhyItRefuses(t *testing.T) {
 	}
 	for old, c := range map[string]struct{ mistyped, says string }{
 		"setWeight: 20": {"setWieght: 20", `unknown field "spec.strategy.canary.steps[0].setWieght"`},
-		"replicas: 10":  {"replicas: ten", "sluice lint says in which field"},
+		"replicas: 10":  {"replicas: ten", `spec.replicas: "ten" is not a whole number`},
 	} {
 		r := simulated(t, strings.Replace(string(text), old, c.mistyped, 1), "-f", "-")
 		if r.code != 1 || !strings.Contains(r.err, c.says) {

@@ -78,10 +78,14 @@ func (r *Rollouts) record(ctx context.Context, rec plan.Record) error {
 		}
 		r.sent.wrote(key, own, r.clock.Now())
 	}
-	if equality.Semantic.DeepEqual(own.Status, rec.To.Status) {
+	unreadable := len(own.Unreadable.Of("status")) > 0
+	if equality.Semantic.DeepEqual(own.Status, rec.To.Status) && !unreadable {
 		return nil
 	}
-	was, is := differing(own.Status, rec.To.Status)
+	was, is := own.Status, rec.To.Status
+	if !unreadable {
+		was, is = differing(was, is)
+	}
 	from, to := onlyStatus(own, was), onlyStatus(own, is)
 	if err := r.client.Status().Patch(ctx, to, guarded(from)); err != nil {
 		r.failed(rec.From, rec.From, err)
@@ -98,6 +102,7 @@ func onlyStatus(ro *v1alpha1.Rollout, status v1alpha1.RolloutStatus) *v1alpha1.R
 		TypeMeta:   ro.TypeMeta,
 		ObjectMeta: metav1.ObjectMeta{Namespace: ro.Namespace, Name: ro.Name, ResourceVersion: ro.ResourceVersion},
 		Status:     status,
+		Unreadable: ro.Unreadable,
 	}
 }
 

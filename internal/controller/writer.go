@@ -182,9 +182,14 @@ func (w *writer) remove(ctx context.Context, owner, obj client.Object, kind expe
 	return nil
 }
 
-// guarded is a patch of what differs from an object, which the API server takes only while the object is at that version.
+// guarded is a patch of what differs from an object, which the API server takes only while the object is at that version. Fields of its
+// status that could not be read are written over.
 func guarded(from client.Object) client.Patch {
-	return client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{})
+	patch := client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{})
+	if unreadable := unreadableStatus(from); len(unreadable) > 0 {
+		return overwriting{Patch: patch, fields: unreadable}
+	}
+	return patch
 }
 
 // movedOn reports whether a write failed because the object is not what it was when it was observed.

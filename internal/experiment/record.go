@@ -161,9 +161,9 @@ func (p *pass) set(kind v1alpha1.ExperimentConditionType, status corev1.Conditio
 	return true
 }
 
-// record puts the next status into the plan if it differs from what was observed.
+// record puts the next status into the plan if it differs from what was observed, or if part of the stored one could not be read.
 func (p *pass) record() {
-	if equality.Semantic.DeepEqual(p.was, p.is) {
+	if equality.Semantic.DeepEqual(p.was, p.is) && len(p.Experiment.Unreadable.Of("status")) == 0 {
 		return
 	}
 	to := *p.Experiment

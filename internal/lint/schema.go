@@ -157,10 +157,33 @@ func (l *linter) read(o *object, fields map[string]any, into any) {
 	}
 	if err == nil {
 		o.typed = into
+		l.unreadable(o, into)
 		return
 	}
 	if len(o.mistakes) == 0 { // which may be why
 		l.mistake(o, "", "it cannot be read: %s", err)
+	}
+}
+
+// unreadable reports values in one of our kinds that are of the right sort and cannot be read all the same, such as quantities.
+func (l *linter) unreadable(o *object, typed any) {
+	var fields v1alpha1.Unreadable
+	switch t := typed.(type) {
+	case *v1alpha1.Rollout:
+		fields = t.Unreadable
+	case *v1alpha1.Experiment:
+		fields = t.Unreadable
+	case *v1alpha1.AnalysisRun:
+		fields = t.Unreadable
+	case *v1alpha1.AnalysisTemplate:
+		fields = t.Spec.Unreadable
+	case *v1alpha1.ClusterAnalysisTemplate:
+		fields = t.Spec.Unreadable
+	}
+	for _, f := range fields {
+		if !o.told(f.Path) {
+			l.mistake(o, f.Path, "%s", f.Text)
+		}
 	}
 }
 

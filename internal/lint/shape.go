@@ -27,7 +27,7 @@ func (l *linter) shape(o *object, path string, value any, t reflect.Type) (any, 
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if value == nil || reflect.PointerTo(t).Implements(readsItself) { // quantities, times, and what has a form of its own
+	if value == nil || path != "" && reflect.PointerTo(t).Implements(readsItself) { // quantities, times, and what has a form of its own
 		return value, true
 	}
 	want, fits := sorts(t.Kind(), value)

@@ -18,6 +18,7 @@ func Next(o Observed) Plan {
 	written, problems := spec.WithWorkload(o.Rollout, o.Workload)
 	r, others := spec.Resolve(written)
 	problems = append(problems, others...)
+	problems = append(problems, unreadableAbort(o.Rollout)...)
 	p := newPass(o, r)
 	if len(problems) > 0 {
 		p.refuse(problems)
@@ -96,6 +97,14 @@ type pass struct {
 	expired string
 
 	plan Plan
+}
+
+// unreadableAbort tells a person who aborts an update of which the spec cannot be read that nothing comes of it for now.
+func unreadableAbort(ro *v1alpha1.Rollout) []spec.Problem {
+	if !ro.Status.Abort || len(ro.Unreadable.Of("spec")) == 0 {
+		return nil
+	}
+	return []spec.Problem{{Field: "status.abort", Text: "the update is aborted as soon as the spec can be read: correct it, or apply the manifest of the stable version"}}
 }
 
 func newPass(o Observed, r spec.Rollout) *pass {

@@ -83,7 +83,8 @@ func (p *pass) updating() bool {
 	return p.stepRecorded() && !p.promoted() && !p.is.Abort && !p.is.PromoteFull
 }
 
-// record puts the next state of the Rollout into the plan if it differs from what was observed.
+// record puts the next state of the Rollout into the plan if it differs from what was observed, or if part of the stored status could not
+// be read and must be written over.
 func (p *pass) record() {
 	to := *p.Rollout
 	to.Annotations = maps.Clone(p.Rollout.Annotations)
@@ -97,7 +98,7 @@ func (p *pass) record() {
 		to.Spec.Replicas = &p.spec.Replicas
 	}
 	own := p.spec.ReplicasUnset || !maps.Equal(p.Rollout.Annotations, to.Annotations)
-	if own || !equality.Semantic.DeepEqual(p.was, p.is) {
+	if own || !equality.Semantic.DeepEqual(p.was, p.is) || len(p.Rollout.Unreadable.Of("status")) > 0 {
 		p.plan.Record = &Record{From: p.Rollout, To: &to, CanWait: !own && equality.Semantic.DeepEqual(countless(p.was), countless(p.is))}
 	}
 }

@@ -14,8 +14,8 @@ import (
 func (ns *Namespace) CreateExperiment(manifest string) *v1alpha1.Experiment {
 	ns.t.Helper()
 	var ex v1alpha1.Experiment
-	if err := yaml.UnmarshalStrict([]byte(manifest), &ex); err != nil {
-		ns.t.Fatal(err)
+	if err := yaml.Unmarshal([]byte(manifest), &ex); err != nil || len(ex.Unreadable) > 0 {
+		ns.t.Fatal(err, ex.Unreadable)
 	}
 	ex.Namespace = ns.Name
 	if err := ns.Client.Create(ns.t.Context(), &ex); err != nil {

@@ -180,8 +180,8 @@ func (ns *Namespace) Apply(file string) {
 func (ns *Namespace) CreateRollout(manifest string) *v1alpha1.Rollout {
 	ns.t.Helper()
 	var ro v1alpha1.Rollout
-	if err := yaml.UnmarshalStrict([]byte(manifest), &ro); err != nil {
-		ns.t.Fatal(err)
+	if err := yaml.Unmarshal([]byte(manifest), &ro); err != nil || len(ro.Unreadable) > 0 {
+		ns.t.Fatal(err, ro.Unreadable)
 	}
 	ro.Namespace = ns.Name
 	if err := ns.Client.Create(ns.t.Context(), &ro); err != nil {

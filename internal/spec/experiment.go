@@ -59,6 +59,9 @@ type ExperimentAnalysis struct {
 func ResolveExperiment(ex *v1alpha1.Experiment) (Experiment, []Problem) {
 	var p problems
 	out := p.experiment("spec", ex.Name, ex.Spec)
+	if broken := unreadable(ex.Unreadable); len(broken) > 0 {
+		return out, broken // the other problems would be about what is missing for these
+	}
 	return out, p
 }
 

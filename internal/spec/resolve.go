@@ -57,7 +57,20 @@ func Resolve(ro *v1alpha1.Rollout) (Rollout, []Problem) {
 	p.metadata(ro)
 	p.experiments(ro, r.Strategy)
 	r.PodHash = PodHash(&ro.Spec.Template, ro.Status.CollisionCount)
+	if broken := unreadable(ro.Unreadable); len(broken) > 0 {
+		r.ReplicasUnset = false // there may be a number that cannot be read, which must not be written over
+		return r, broken        // the other problems would be about what is missing for these
+	}
 	return r, p
+}
+
+// unreadable are the fields of a spec that could not be decoded.
+func unreadable(u v1alpha1.Unreadable) []Problem {
+	var p problems
+	for _, field := range u.Of("spec") {
+		p.add(field.Path, "%s", field.Text)
+	}
+	return p
 }
 
 type problems []Problem

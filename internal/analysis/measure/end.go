@@ -32,6 +32,9 @@ func (p *pass) stop(m *state) {
 // stopAll ends what is under way of metrics that cannot be read.
 func (p *pass) stopAll() {
 	for i := range p.Run.Spec.Metrics {
+		if p.Run.Spec.Metrics[i].Name == "" { // it could not be decoded, and has no results
+			continue
+		}
 		m := &state{metric: &p.Run.Spec.Metrics[i], result: p.result(p.Run.Spec.Metrics[i].Name)}
 		if !ended(m.result.Phase) && m.running() != nil {
 			p.stop(m)
@@ -64,6 +67,9 @@ func (m *state) numberOf(i int) int {
 // expire deletes the run when it has been over for as long as it is kept.
 func (p *pass) expire() {
 	ttl := p.ttl()
+	if len(p.Run.Unreadable.Of("spec.ttlStrategy")) > 0 { // what can be read of it may not be what is meant
+		return
+	}
 	if ttl == nil || p.is.Status.CompletedAt == nil {
 		return
 	}

@@ -93,6 +93,9 @@ func (p *pass) measure() (incomplete bool) {
 // prepare resolves what decides when metrics are measured. It returns what ends the run before anything is measured, or that
 // arguments must be looked up first.
 func (p *pass) prepare() (problem string, incomplete bool) {
+	if broken := p.Run.Unreadable.Of("spec"); len(broken) > 0 {
+		return "Analysis spec invalid: " + broken.String(), false
+	}
 	resolved := *p.Run.Spec.DeepCopy()
 	for i := range resolved.Metrics {
 		m := &resolved.Metrics[i]
@@ -157,7 +160,7 @@ func (p *pass) busy(m *state) bool { return slices.Contains(p.Busy, m.metric.Nam
 
 // record writes the status down if it has changed, and tells of what has come to an end.
 func (p *pass) record() {
-	if equality.Semantic.DeepEqual(p.was, p.is.Status) {
+	if equality.Semantic.DeepEqual(p.was, p.is.Status) && len(p.Run.Unreadable.Of("status")) == 0 {
 		return
 	}
 	p.plan.Record = &Record{From: p.Run, To: p.is}

@@ -1,0 +1,198 @@
+package v1alpha1
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+const (
+	// mostUnreadable is how many fields of spec, and how many of status, are told. Their texts end in conditions.
+	mostUnreadable = 10
+	// longestValue is how much of a value is told, in characters.
+	longestValue = 60
+)
+
+// whatFits is a stored object without the fields that do not fit a type, as JSON, and these fields.
+func whatFits[T any](stored any) ([]byte, Unreadable, error) {
+	if _, ok := stored.(map[string]any); !ok {
+		return nil, nil, fmt.Errorf("%s is no object", shown(stored))
+	}
+	var f fitter
+	fits, _ := f.fit("", stored, reflect.TypeFor[T]())
+	text, err := json.Marshal(fits)
+	return text, f.unreadable, err
+}
+
+// fitter compares a value with a type.
+type fitter struct {
+	unreadable Unreadable
+	// damage counts the values that did not fit, but for those that went with an item of a list.
+	damage int
+}
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+// fit returns the value without what does not fit the type, and false if nothing is left of it.
+func (f *fitter) fit(path string, value any, t reflect.Type) (any, bool) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if value == nil {
+		return nil, true
+	}
+	if readsItself := reflect.PointerTo(t).Implements(unmarshaler); path == "" || !readsItself {
+		switch v := value.(type) {
+		case map[string]any:
+			switch t.Kind() {
+			case reflect.Struct:
+				return f.fitStruct(path, v, t), true
+			case reflect.Map:
+				return f.fitMap(path, v, t), true
+			}
+		case []any:
+			if t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 { // bytes are text
+				return f.fitList(path, v, t), true
+			}
+		}
+	}
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = utiljson.Unmarshal(text, reflect.New(t).Interface())
+	}
+	if err != nil {
+		f.report(path, shown(value)+" "+expected(t, value, err))
+		return nil, false
+	}
+	return value, true
+}
+
+func (f *fitter) fitStruct(path string, fields map[string]any, t reflect.Type) map[string]any {
+	known, fitting := jsonFields(t), make(map[string]any, len(fields))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		below, ok := known[name]
+		if !ok {
+			continue // a decoder passes it over
+		}
+		if v, ok := f.fit(strings.TrimPrefix(path+"."+name, "."), fields[name], below); ok {
+			fitting[name] = v
+		}
+	}
+	return fitting
+}
+
+func (f *fitter) fitMap(path string, entries map[string]any, t reflect.Type) map[string]any {
+	fitting := make(map[string]any, len(entries))
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		if v, ok := f.fit(path+"."+key, entries[key], t.Elem()); ok {
+			fitting[key] = v
+		}
+	}
+	return fitting
+}
+
+// fitList keeps the places of items in a spec, where one that does not fit is empty. In a status, which is written again as it was read,
+// such an item is left out: it would lack fields that the API server requires.
+func (f *fitter) fitList(path string, items []any, t reflect.Type) []any {
+	fitting := make([]any, 0, len(items))
+	for i, item := range items {
+		before := f.damage
+		v, _ := f.fit(fmt.Sprintf("%s[%d]", path, i), item, t.Elem())
+		if f.damage > before && isStatus(path) {
+			f.damage = before
+			continue
+		}
+		fitting = append(fitting, v)
+	}
+	return fitting
+}
+
+func isStatus(path string) bool { return strings.HasPrefix(path, "status.") }
+
+func (f *fitter) report(path, text string) {
+	f.damage++
+	top, _, _ := strings.Cut(path, ".")
+	if len(f.unreadable.Of(top)) < mostUnreadable {
+		f.unreadable = append(f.unreadable, UnreadableField{Path: path, Text: text})
+	}
+}
+
+// expected says what is wrong with a value that is to be of a type, and what to write.
+func expected(t reflect.Type, value any, err error) string {
+	switch t {
+	case reflect.TypeFor[resource.Quantity]():
+		return "is not a quantity: write a number with or without a suffix, such as 500m, 2 or 1Gi"
+	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]():
+		return "is not a time: write one such as 2026-01-31T12:00:00Z"
+	case reflect.TypeFor[intstr.IntOrString]():
+		return fmt.Sprintf("is neither a text nor a whole number up to %d: write one of these, such as 2 or \"25%%\"", math.MaxInt32)
+	}
+	_, isText := value.(string)
+	switch t.Kind() {
+	case reflect.String:
+		return "is not text: put it in quotes"
+	case reflect.Bool:
+		return "is neither true nor false: write one of these, without quotes"
+	case reflect.Int32:
+		return fmt.Sprintf("is not a whole number between %d and %d: write one, without quotes", math.MinInt32, math.MaxInt32)
+	case reflect.Int, reflect.Int64:
+		return "is not a whole number: write one, without quotes"
+	case reflect.Struct, reflect.Map:
+		return "is not an object: write a mapping of fields to values"
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 && isText {
+			return "is not base64: encode the bytes"
+		}
+		return "is not a list: begin each item with \"- \""
+	}
+	return "cannot be read: " + err.Error()
+}
+
+// shown is a value as messages quote it.
+func shown(value any) string {
+	switch v := value.(type) {
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case string:
+		return fmt.Sprintf("%q", shortened(v))
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "the value"
+	}
+	return shortened(string(text))
+}
+
+func shortened(text string) string {
+	if runes := []rune(text); len(runes) > longestValue {
+		return string(runes[:longestValue]) + "…"
+	}
+	return text
+}
+
+// jsonFields are the fields of a struct by their names in JSON, those of embedded structs included.
+func jsonFields(t reflect.Type) map[string]reflect.Type {
+	fields := map[string]reflect.Type{}
+	for field := range t.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || !field.IsExported():
+		case name == "" && field.Anonymous:
+			maps.Copy(fields, jsonFields(field.Type))
+		case name != "":
+			fields[name] = field.Type
+		}
+	}
+	return fields
+}

@@ -1,0 +1,112 @@
+package v1alpha1
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// Unreadable are the fields of a stored object whose values do not fit the API, such as a quantity of memory that is no quantity.
+//
+// An API server stores what the schema of the CRD lets through, and a schema lets more through than Go types can hold. Objects are
+// decoded in lists and watches of whole clusters, so one that failed to decode would take all others with it. Instead, every kind of
+// this package decodes as far as it goes and keeps the rest here: the fields of the list are empty in the Go value, whatever is stored.
+//
+// An object with unreadable fields must not be carried out, and must not be written back as a whole: patch what is meant to change.
+type Unreadable []UnreadableField
+
+// UnreadableField is one field that does not fit the API.
+type UnreadableField struct {
+	// Path of the field, as users write it: spec.template.spec.containers[0].resources.requests.memory.
+	Path string `json:"path"`
+	// Text says what the value is and what to write instead.
+	Text string `json:"text"`
+}
+
+func (f UnreadableField) String() string { return f.Path + ": " + f.Text }
+
+// Of are the fields at or below a top-level field, such as spec.
+func (u Unreadable) Of(field string) Unreadable {
+	var below Unreadable
+	for _, f := range u {
+		if rest, ok := strings.CutPrefix(f.Path, field); ok && (rest == "" || strings.ContainsAny(rest[:1], ".[")) {
+			below = append(below, f)
+		}
+	}
+	return below
+}
+
+func (u Unreadable) String() string {
+	texts := make([]string, len(u))
+	for i, f := range u {
+		texts[i] = f.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// The types without their own way to be decoded.
+type (
+	plainRollout                 Rollout
+	plainAnalysisTemplate        AnalysisTemplate
+	plainClusterAnalysisTemplate ClusterAnalysisTemplate
+	plainAnalysisRun             AnalysisRun
+	plainExperiment              Experiment
+)
+
+// UnmarshalJSON decodes as much as fits, and keeps the rest in Unreadable. It fails only for what is no JSON object.
+func (r *Rollout) UnmarshalJSON(text []byte) error {
+	unreadable, err := decode(text, (*plainRollout)(r))
+	r.Unreadable = unreadable
+	return err
+}
+
+// UnmarshalJSON decodes as much as fits, and keeps the rest in Spec.Unreadable. It fails only for what is no JSON object.
+func (t *AnalysisTemplate) UnmarshalJSON(text []byte) error {
+	unreadable, err := decode(text, (*plainAnalysisTemplate)(t))
+	t.Spec.Unreadable = unreadable.Of("spec")
+	return err
+}
+
+// UnmarshalJSON decodes as much as fits, and keeps the rest in Spec.Unreadable. It fails only for what is no JSON object.
+func (t *ClusterAnalysisTemplate) UnmarshalJSON(text []byte) error {
+	unreadable, err := decode(text, (*plainClusterAnalysisTemplate)(t))
+	t.Spec.Unreadable = unreadable.Of("spec")
+	return err
+}
+
+// UnmarshalJSON decodes as much as fits, and keeps the rest in Unreadable. It fails only for what is no JSON object.
+func (r *AnalysisRun) UnmarshalJSON(text []byte) error {
+	unreadable, err := decode(text, (*plainAnalysisRun)(r))
+	r.Unreadable = unreadable
+	return err
+}
+
+// UnmarshalJSON decodes as much as fits, and keeps the rest in Unreadable. It fails only for what is no JSON object.
+func (e *Experiment) UnmarshalJSON(text []byte) error {
+	unreadable, err := decode(text, (*plainExperiment)(e))
+	e.Unreadable = unreadable
+	return err
+}
+
+// decode reads a text into an object, at once where all of it fits, which is nearly always. Otherwise it reads the text again field by
+// field, to find those that do not.
+func decode[T any](text []byte, into *T) (Unreadable, error) {
+	if utiljson.Unmarshal(text, into) == nil {
+		return nil, nil
+	}
+	var stored any
+	numbers := json.NewDecoder(bytes.NewReader(text))
+	numbers.UseNumber() // as they are written, however large
+	if err := numbers.Decode(&stored); err != nil {
+		return nil, err
+	}
+	fitting, unreadable, err := whatFits[T](stored)
+	if err != nil {
+		return nil, err
+	}
+	var empty T
+	*into = empty // of the first attempt, which stopped somewhere
+	return unreadable, utiljson.Unmarshal(fitting, into)
+}
