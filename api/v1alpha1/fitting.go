@@ -7,7 +7,9 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,17 +20,18 @@ import (
 const (
 	// mostUnreadable is how many fields of spec, and how many of status, are told. Their texts end in conditions.
 	mostUnreadable = 10
-	// longestValue is how much of a value is told, in characters.
+	// longestValue is how much of a value or of a key is told, in characters.
 	longestValue = 60
 )
 
-// whatFits is a stored object without the fields that do not fit a type, as JSON, and these fields.
+// whatFits is a stored object without the fields that do not fit a type, as JSON, and these fields. Numbers of the object must be
+// json.Numbers.
 func whatFits[T any](stored any) ([]byte, Unreadable, error) {
 	if _, ok := stored.(map[string]any); !ok {
 		return nil, nil, fmt.Errorf("%s is no object", shown(stored))
 	}
 	var f fitter
-	fits, _ := f.fit("", stored, reflect.TypeFor[T]())
+	fits, _ := f.fit(nil, stored, reflect.TypeFor[T]())
 	text, err := json.Marshal(fits)
 	return text, f.unreadable, err
 }
@@ -40,60 +43,97 @@ type fitter struct {
 	damage int
 }
 
+// place is where a value is in an object; nil for the object itself. It becomes a text only where something is wrong.
+type place struct {
+	parent *place
+	field  string
+	index  int // of an item, where field is empty
+}
+
+func (p *place) String() string {
+	switch {
+	case p == nil:
+		return ""
+	case p.field == "":
+		return p.parent.String() + "[" + strconv.Itoa(p.index) + "]"
+	case p.parent == nil:
+		return p.field
+	}
+	return p.parent.String() + "." + shortened(p.field)
+}
+
+// top is the field of the object itself that a place is in.
+func (p *place) top() string {
+	for p.parent != nil {
+		p = p.parent
+	}
+	return p.field
+}
+
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 // fit returns the value without what does not fit the type, and false if nothing is left of it.
-func (f *fitter) fit(path string, value any, t reflect.Type) (any, bool) {
+func (f *fitter) fit(at *place, value any, t reflect.Type) (any, bool) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if value == nil {
 		return nil, true
 	}
-	if readsItself := reflect.PointerTo(t).Implements(unmarshaler); path == "" || !readsItself {
-		switch v := value.(type) {
-		case map[string]any:
-			switch t.Kind() {
-			case reflect.Struct:
-				return f.fitStruct(path, v, t), true
-			case reflect.Map:
-				return f.fitMap(path, v, t), true
-			}
-		case []any:
-			if t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 { // bytes are text
-				return f.fitList(path, v, t), true
-			}
+	if reflect.PointerTo(t).Implements(unmarshaler) {
+		return f.leaf(at, value, t)
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		switch t.Kind() {
+		case reflect.Struct:
+			return f.fitStruct(at, v, t), true
+		case reflect.Map:
+			return f.fitMap(at, v, t), true
+		}
+	case []any:
+		if t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 { // bytes are text
+			return f.fitList(at, v, t), true
+		}
+	case string:
+		if t.Kind() == reflect.String {
+			return v, true
 		}
 	}
+	return f.leaf(at, value, t)
+}
+
+// leaf returns a value that its type reads as a whole.
+func (f *fitter) leaf(at *place, value any, t reflect.Type) (any, bool) {
 	text, err := json.Marshal(value)
 	if err == nil {
 		err = utiljson.Unmarshal(text, reflect.New(t).Interface())
 	}
 	if err != nil {
-		f.report(path, shown(value)+" "+expected(t, value, err))
+		f.report(at, shown(value)+" "+expected(t, value, err))
 		return nil, false
 	}
 	return value, true
 }
 
-func (f *fitter) fitStruct(path string, fields map[string]any, t reflect.Type) map[string]any {
+func (f *fitter) fitStruct(at *place, fields map[string]any, t reflect.Type) map[string]any {
 	known, fitting := jsonFields(t), make(map[string]any, len(fields))
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		below, ok := known[name]
 		if !ok {
 			continue // a decoder passes it over
 		}
-		if v, ok := f.fit(strings.TrimPrefix(path+"."+name, "."), fields[name], below); ok {
+		if v, ok := f.fit(&place{parent: at, field: name}, fields[name], below); ok {
 			fitting[name] = v
 		}
 	}
 	return fitting
 }
 
-func (f *fitter) fitMap(path string, entries map[string]any, t reflect.Type) map[string]any {
+func (f *fitter) fitMap(at *place, entries map[string]any, t reflect.Type) map[string]any {
 	fitting := make(map[string]any, len(entries))
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
-		if v, ok := f.fit(path+"."+key, entries[key], t.Elem()); ok {
+		if v, ok := f.fit(&place{parent: at, field: key}, entries[key], t.Elem()); ok {
 			fitting[key] = v
 		}
 	}
@@ -102,12 +142,12 @@ func (f *fitter) fitMap(path string, entries map[string]any, t reflect.Type) map
 
 // fitList keeps the places of items in a spec, where one that does not fit is empty. In a status, which is written again as it was read,
 // such an item is left out: it would lack fields that the API server requires.
-func (f *fitter) fitList(path string, items []any, t reflect.Type) []any {
+func (f *fitter) fitList(at *place, items []any, t reflect.Type) []any {
 	fitting := make([]any, 0, len(items))
 	for i, item := range items {
 		before := f.damage
-		v, _ := f.fit(fmt.Sprintf("%s[%d]", path, i), item, t.Elem())
-		if f.damage > before && isStatus(path) {
+		v, _ := f.fit(&place{parent: at, index: i}, item, t.Elem())
+		if f.damage > before && at.top() == "status" {
 			f.damage = before
 			continue
 		}
@@ -116,13 +156,10 @@ func (f *fitter) fitList(path string, items []any, t reflect.Type) []any {
 	return fitting
 }
 
-func isStatus(path string) bool { return strings.HasPrefix(path, "status.") }
-
-func (f *fitter) report(path, text string) {
+func (f *fitter) report(at *place, text string) {
 	f.damage++
-	top, _, _ := strings.Cut(path, ".")
-	if len(f.unreadable.Of(top)) < mostUnreadable {
-		f.unreadable = append(f.unreadable, UnreadableField{Path: path, Text: text})
+	if len(f.unreadable.Of(at.top())) < mostUnreadable {
+		f.unreadable = append(f.unreadable, UnreadableField{Path: at.String(), Text: text})
 	}
 }
 
@@ -167,22 +204,27 @@ func shown(value any) string {
 	case string:
 		return fmt.Sprintf("%q", shortened(v))
 	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return "the value"
-	}
-	return shortened(string(text))
+	return shortened(fmt.Sprint(value))
 }
 
 func shortened(text string) string {
+	if len(text) <= longestValue {
+		return text
+	}
 	if runes := []rune(text); len(runes) > longestValue {
 		return string(runes[:longestValue]) + "…"
 	}
 	return text
 }
 
-// jsonFields are the fields of a struct by their names in JSON, those of embedded structs included.
+// fieldsOf has, by type, what jsonFields has found.
+var fieldsOf sync.Map
+
+// jsonFields are the types of a struct's fields by their names in JSON, those of embedded structs included.
 func jsonFields(t reflect.Type) map[string]reflect.Type {
+	if found, ok := fieldsOf.Load(t); ok {
+		return found.(map[string]reflect.Type)
+	}
 	fields := map[string]reflect.Type{}
 	for field := range t.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -194,5 +236,6 @@ func jsonFields(t reflect.Type) map[string]reflect.Type {
 			fields[name] = field.Type
 		}
 	}
+	fieldsOf.Store(t, fields)
 	return fields
 }

@@ -1,7 +1,9 @@
 package v1alpha1_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,8 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/manifests"
 )
 
 // Of an object that does not fit the types all that fits is read, and the rest is named, as the field that a user wrote, with what to
@@ -170,4 +174,41 @@ func TestOneUnreadableObjectCostsItselfOnly(t *testing.T) {
 			}
 		})
 	}
+}
+
+// BenchmarkDecode compares decoding as it is with decoding the same fields without keeping what cannot be read.
+func BenchmarkDecode(b *testing.B) {
+	var text []byte
+	for _, m := range must(manifests.Good())(&testing.T{}) {
+		if m.Name == "seed-canary" {
+			text, _ = json.Marshal(m.Object)
+		}
+	}
+	list := slices.Concat([]byte(`{"items": [`), bytes.Repeat(append(slices.Clone(text), ','), 99), text, []byte(`]}`))
+	type plain v1alpha1.Rollout
+	b.Run("itself", func(b *testing.B) {
+		for b.Loop() {
+			var into v1alpha1.RolloutList
+			if err := utiljson.Unmarshal(list, &into); err != nil || len(into.Items) != 100 {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("plain", func(b *testing.B) {
+		for b.Loop() {
+			var into struct{ Items []plain }
+			if err := utiljson.Unmarshal(bytes.Replace(list, []byte(`"items"`), []byte(`"Items"`), 1), &into); err != nil || len(into.Items) != 100 {
+				b.Fatal(err)
+			}
+		}
+	})
+	broken := bytes.ReplaceAll(list, []byte(`"template":{`), []byte(`"paused":"yes","template":{`))
+	b.Run("unreadable", func(b *testing.B) {
+		for b.Loop() {
+			var into v1alpha1.RolloutList
+			if err := utiljson.Unmarshal(broken, &into); err != nil || len(into.Items[0].Unreadable) == 0 {
+				b.Fatal(err)
+			}
+		}
+	})
 }

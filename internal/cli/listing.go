@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/cli/live"
 )
 
@@ -85,6 +86,11 @@ func list[T any, O interface {
 	for _, cells := range rows {
 		l.line(cells, widths)
 	}
+	for _, obj := range objects {
+		if broken := unreadable(obj); len(broken) > 0 && l.wants(obj) {
+			l.tell("%s '%s' cannot be read entirely: %s\n", l.kind.noun, obj.GetName(), broken)
+		}
+	}
 	if !l.watch {
 		return nil
 	}
@@ -101,6 +107,17 @@ func list[T any, O interface {
 			l.line(cells, widths)
 		}
 	})
+}
+
+// unreadable are the fields of an object that do not fit the API.
+func unreadable(obj metav1.Object) v1alpha1.Unreadable {
+	switch o := obj.(type) {
+	case *v1alpha1.Rollout:
+		return o.Unreadable
+	case *v1alpha1.Experiment:
+		return o.Unreadable
+	}
+	return nil
 }
 
 func (l listing) wants(obj metav1.Object) bool { return l.name == "" || obj.GetName() == l.name }

@@ -37,6 +37,9 @@ func ExperimentOf(o Objects, now time.Time) Experiment {
 		Age:       age(exp.CreationTimestamp.Time, now),
 		Status:    analysisStatus(exp.Status.Phase, exp.Status.Message),
 	}
+	if broken := exp.Unreadable.Of("spec"); len(broken) > 0 && !e.Over() && !strings.HasPrefix(e.Status.Message, v1alpha1.ReasonInvalidSpec) {
+		e.Status.Message = unreadable(broken).Message
+	}
 	e.Duration, _ = time.ParseDuration(string(exp.Spec.Duration)) // what cannot be read never ends by itself
 	if at := exp.Status.AvailableAt; at != nil && e.Duration > 0 {
 		e.Run = &Pause{Elapsed: min(age(at.Time, now), e.Duration), Total: e.Duration}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
@@ -36,6 +37,9 @@ func (s Status) String() string { return string(s.Icon) + " " + s.Text }
 // statusOf is status.phase and status.message, unless a client can tell that the controller has not seen yet what a user has just
 // done (behaviour.md A13.3): who asks right after a change must not be told that all is well.
 func statusOf(ro *v1alpha1.Rollout) Status {
+	if broken := ro.Unreadable.Of("spec"); len(broken) > 0 && !strings.HasPrefix(ro.Status.Message, v1alpha1.ReasonInvalidSpec) {
+		return unreadable(broken)
+	}
 	switch {
 	case !specObserved(ro):
 		return progressing("waiting for rollout spec update to be observed")
@@ -50,6 +54,14 @@ func statusOf(ro *v1alpha1.Rollout) Status {
 // specObserved reports whether the controller has looked at the spec as it is.
 func specObserved(ro *v1alpha1.Rollout) bool {
 	return observed(ro.Status.ObservedGeneration, ro.Generation) && ro.Status.Phase != ""
+}
+
+// unreadable is the status of an object whose spec cannot be read, whether or not a controller has said so.
+func unreadable(fields v1alpha1.Unreadable) Status {
+	return Status{
+		Icon: IconDegraded, Text: string(v1alpha1.RolloutPhaseDegraded),
+		Message: v1alpha1.ReasonInvalidSpec + ": " + fields.String(),
+	}
 }
 
 func progressing(message string) Status {
