@@ -90,6 +90,7 @@ func (f *fitter) fit(at *place, value any, t reflect.Type) (any, bool) {
 			return f.fitStruct(at, v, t), true
 		case reflect.Map:
 			return f.fitMap(at, v, t), true
+		default:
 		}
 	case []any:
 		if t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 { // bytes are text
@@ -190,8 +191,9 @@ func expected(t reflect.Type, value any, err error) string {
 			return "is not base64: encode the bytes"
 		}
 		return "is not a list: begin each item with \"- \""
+	default:
+		return "cannot be read: " + err.Error()
 	}
-	return "cannot be read: " + err.Error()
 }
 
 // shown is a value as messages quote it.

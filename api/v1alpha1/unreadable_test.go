@@ -130,22 +130,6 @@ func TestOneUnreadableObjectCostsItselfOnly(t *testing.T) {
 		v1alpha1.KindAnalysisTemplate:        `{"metrics": [{"name": "a", "count": {}}]}`,
 		v1alpha1.KindClusterAnalysisTemplate: `{"metrics": [{"name": "a", "count": {}}]}`,
 	}
-	unreadable := func(item any) v1alpha1.Unreadable {
-		switch o := item.(type) {
-		case *v1alpha1.Rollout:
-			return o.Unreadable
-		case *v1alpha1.Experiment:
-			return o.Unreadable
-		case *v1alpha1.AnalysisRun:
-			return o.Unreadable
-		case *v1alpha1.AnalysisTemplate:
-			return o.Spec.Unreadable
-		case *v1alpha1.ClusterAnalysisTemplate:
-			return o.Spec.Unreadable
-		}
-		t.Fatalf("%T", item)
-		return nil
-	}
 	for kind, spec := range broken {
 		t.Run(kind, func(t *testing.T) {
 			head := `"apiVersion": "argoproj.io/v1alpha1", "kind": "` + kind
@@ -158,8 +142,8 @@ func TestOneUnreadableObjectCostsItselfOnly(t *testing.T) {
 			if err != nil || len(items) != 2 {
 				t.Fatal(err, len(items))
 			}
-			if len(unreadable(items[0])) != 1 || len(unreadable(items[1])) != 0 {
-				t.Errorf("want one field of the first: %v, %v", unreadable(items[0]), unreadable(items[1]))
+			if len(unreadableOf(t, items[0])) != 1 || len(unreadableOf(t, items[1])) != 0 {
+				t.Errorf("want one field of the first: %v, %v", unreadableOf(t, items[0]), unreadableOf(t, items[1]))
 			}
 			var stored map[string]any
 			if err := json.Unmarshal([]byte(`{`+head+`", "spec": `+spec+`}`), &stored); err != nil {
@@ -169,11 +153,30 @@ func TestOneUnreadableObjectCostsItselfOnly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(stored, typed); err != nil || len(unreadable(typed)) != 1 {
-				t.Errorf("converted: %v, %v", err, unreadable(typed))
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(stored, typed); err != nil || len(unreadableOf(t, typed)) != 1 {
+				t.Errorf("converted: %v, %v", err, unreadableOf(t, typed))
 			}
 		})
 	}
+}
+
+// unreadableOf are the fields of one of our kinds that do not fit.
+func unreadableOf(t *testing.T, object any) v1alpha1.Unreadable {
+	t.Helper()
+	switch o := object.(type) {
+	case *v1alpha1.Rollout:
+		return o.Unreadable
+	case *v1alpha1.Experiment:
+		return o.Unreadable
+	case *v1alpha1.AnalysisRun:
+		return o.Unreadable
+	case *v1alpha1.AnalysisTemplate:
+		return o.Spec.Unreadable
+	case *v1alpha1.ClusterAnalysisTemplate:
+		return o.Spec.Unreadable
+	}
+	t.Fatalf("%T", object)
+	return nil
 }
 
 // BenchmarkDecode compares decoding as it is with decoding the same fields without keeping what cannot be read.

@@ -145,6 +145,9 @@ func collectPaths(path string, value any, into map[string]bool) {
 }
 
 func schemaPaths(path string, schema *apiextensions.JSONSchemaProps) []string {
+	if strings.HasSuffix(path, ".template.spec") || strings.HasSuffix(path, ".job.spec") { // of Kubernetes, whose fields are not ours to show
+		return []string{path}
+	}
 	if schema.Items != nil {
 		return schemaPaths(path, schema.Items.Schema)
 	}

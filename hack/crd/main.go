@@ -1,9 +1,9 @@
-// Command crd finishes the CRDs that controller-gen writes, where markers on our types cannot reach: inside types of
-// Kubernetes, and in what is left out of the schema on purpose.
+// Command crd finishes the CRDs that controller-gen writes, where markers on our types cannot reach: inside types of Kubernetes.
 //
-//   - A pod template is not spelled out, because its full schema is larger than kubectl apply can store in an annotation, would
-//     drop the fields of newer Kubernetes versions, and must never add defaults to what is hashed. The little that rules and
-//     kubectl explain need is in pod_template.yaml.
+//   - Pod templates and Jobs have the schema that the API server checks, so that most mistakes are refused at once and not when pods are
+//     created. It comes from the types of Kubernetes by way of the folder pods, without descriptions, which would be more than kubectl apply
+//     can store in an annotation; without defaults, which must never be added to what is hashed; and unknown fields are kept, which other
+//     versions of Kubernetes may know.
 //   - Labels of selectors and texts of int-or-string fields get a largest size, without which the API server takes rules
 //     about them to be too expensive.
 //
@@ -11,8 +11,6 @@
 package main
 
 import (
-	_ "embed"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,9 +25,6 @@ const (
 	maxLabelValueLength = 63
 	maxIntOrStringText  = 253
 )
-
-//go:embed pod_template.yaml
-var podTemplateYAML []byte
 
 func main() {
 	if len(os.Args) != 2 {
@@ -94,35 +89,16 @@ func withoutStatus(crd apiextensionsv1.CustomResourceDefinition) ([]byte, error)
 }
 
 func finish(kind string, root *apiextensionsv1.JSONSchemaProps) error {
+	p, err := readPods()
+	if err != nil {
+		return err
+	}
 	spec := root.Properties["spec"]
-	switch kind {
-	case "Rollout":
-		if err := spellOutPodTemplate(spec.Properties); err != nil {
-			return err
-		}
-	case "Experiment":
-		if err := spellOutPodTemplate(spec.Properties["templates"].Items.Schema.Properties); err != nil {
-			return err
-		}
+	if err := p.putIn(kind, &spec); err != nil {
+		return err
 	}
 	bound(&spec)
 	root.Properties["spec"] = spec
-	return nil
-}
-
-// spellOutPodTemplate puts the known part of a pod template's schema in the place of properties["template"], and keeps the
-// description that the Go field has.
-func spellOutPodTemplate(properties map[string]apiextensionsv1.JSONSchemaProps) error {
-	field, ok := properties["template"]
-	if !ok {
-		return errors.New("there is no field template")
-	}
-	var template apiextensionsv1.JSONSchemaProps
-	if err := yaml.UnmarshalStrict(podTemplateYAML, &template); err != nil {
-		return fmt.Errorf("pod_template.yaml: %w", err)
-	}
-	template.Description = field.Description
-	properties["template"] = template
 	return nil
 }
 
