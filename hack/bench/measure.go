@@ -16,8 +16,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
-// settling is how long rollouts are left alone after they were created: events wait for five seconds.
-const settling = 7 * time.Second
+// settling is how long rollouts are left alone after they were created: counts wait for a second, and events for those before them.
+const settling = 5 * time.Second
 
 // rest is how long rollouts are left alone after an update, and quiet the end of it in which nothing must be written.
 const (

@@ -21,7 +21,7 @@ type strategy struct {
 var strategies = []strategy{
 	{
 		name: "canary", words: "20 %, 1 s, 60 %, 1 s; maxSurge 1, maxUnavailable 0",
-		writes: 26, eventless: 16, cpuMillis: 20, seconds: 8,
+		writes: 30, eventless: 14, cpuMillis: 20, seconds: 8,
 		spec: `{canary: {maxSurge: 1, maxUnavailable: 0, steps: [
 			{setWeight: 20}, {pause: {duration: 1s}}, {setWeight: 60}, {pause: {duration: 1s}}]}}`,
 	},

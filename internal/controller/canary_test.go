@@ -1,8 +1,13 @@
 package controller_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/playtest"
@@ -32,6 +37,82 @@ func TestCanaryFromFirstPodToHealthy(t *testing.T) {
 		"RolloutPaused Rollout is paused (CanaryPauseStep)", "RolloutResumed",
 		"RolloutCompleted Rollout completed update to revision 2 ("+last.Status.CurrentPodHash+"): Completed all 4 canary steps",
 	)
+}
+
+// Every transition has an event of its own, in the order in which they happen: exporters and notifications parse them.
+func TestEachTransitionIsAnEvent(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController()
+	ns.CreateRollout(canary(2, `{steps: [{setWeight: 50}, {setWeight: 60}, {pause: {}}]}`))
+	first := ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	ns.SetImage("web", "nginx:2")
+	held := ns.WaitForRollout("web", "to pause", playtest.AtStep(2))
+	ns.PatchStatus("web", resume)
+	ns.WaitForRollout("web", "to be Healthy again", playtest.Healthy)
+	completed := "RolloutCompleted Rollout completed update to revision 2 (" + held.Status.CurrentPodHash + "): Completed all 3 canary steps"
+	ns.WaitForEvents("web", "RolloutResumed")
+
+	var transitions []string
+	for _, event := range ns.Events("web") {
+		if !strings.HasPrefix(event, "ScalingReplicaSet ") {
+			transitions = append(transitions, event)
+		}
+	}
+	want := []string{
+		"RolloutUpdated Rollout updated to revision 1",
+		"RolloutCompleted Rollout completed update to revision 1 (" + first.Status.CurrentPodHash + "): Initial deploy",
+		"NewReplicaSetCreated Created ReplicaSet web-" + first.Status.CurrentPodHash + " (revision 1)",
+		"RolloutUpdated Rollout updated to revision 2",
+		"NewReplicaSetCreated Created ReplicaSet web-" + held.Status.CurrentPodHash + " (revision 2)",
+		"RolloutNotCompleted Rollout not completed, started update to revision 2 (" + held.Status.CurrentPodHash + ")",
+		"RolloutStepCompleted Rollout step 1/3 completed (setWeight: 50)",
+		"RolloutStepCompleted Rollout step 2/3 completed (setWeight: 60)",
+		"RolloutPaused Rollout is paused (CanaryPauseStep)",
+		"RolloutStepCompleted Rollout step 3/3 completed (pause)",
+		completed,
+		"RolloutResumed Rollout is resumed",
+	}
+	if diff := cmp.Diff(want, transitions); diff != "" {
+		t.Errorf("transitions (-want +got):\n%s", diff)
+	}
+}
+
+// Autoscalers and people read the counts: pods that are there for two seconds and a half show while they are.
+func TestCountsShowWhatIsThereForAMoment(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController()
+	ns.CreateRollout(canary(4, `{maxSurge: 1, maxUnavailable: 0, steps: [{setWeight: 25}, {pause: {}}]}`))
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	counts := make(chan string, 1000)
+	watching, err := ns.Client.Watch(ns.Context(), &v1alpha1.RolloutList{}, client.InNamespace(ns.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watching.Stop()
+	go func() {
+		defer close(counts)
+		for e := range watching.ResultChan() {
+			ro, ok := e.Object.(*v1alpha1.Rollout)
+			if !ok {
+				continue
+			}
+			counts <- fmt.Sprintf("%d pods, %d available", ro.Status.Replicas, ro.Status.AvailableReplicas)
+			if playtest.AtStep(1)(ro) {
+				return
+			}
+		}
+	}()
+	ns.Patch("web", `{"spec":{"template":{"metadata":{"annotations":{"playground.sluice.dev/ready-after":"2500ms"}}}}}`)
+	ns.WaitForRollout("web", "to pause", playtest.AtStep(1))
+	var seen []string
+	for c := range counts {
+		seen = append(seen, c)
+	}
+	if !slices.Contains(seen, "5 pods, 4 available") {
+		t.Errorf("the fifth pod, which was not available for 2.5 s, was never counted: %q", seen)
+	}
 }
 
 func TestAbortRetryAndPromoteInFull(t *testing.T) {

@@ -4,16 +4,16 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
+	recordutil "k8s.io/client-go/tools/record/util"
 	"k8s.io/client-go/tools/reference"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,58 +23,54 @@ import (
 )
 
 const (
-	// gathering is how long ordinary events on an object wait for others, each anew, and atMost how long they wait in all.
-	gathering = 5 * time.Second
-	atMost    = 15 * time.Second
-	// publishers is how many events are on their way at once.
-	publishers = 8
-	// publishing is how long one may take.
+	// publishers is how many events are sent at once, and spacePublishers how many of them may be of one namespace: where a namespace's
+	// events take long, there is always somebody for the others.
+	publishers, spacePublishers = 8, 6
+	// publishing is how long one attempt to send an event may take.
 	publishing = 10 * time.Second
+	// attempts is how often an event is sent that the API server does not answer, and resend the wait after the first attempt, which
+	// doubles each time.
+	attempts = 4
+	resend   = time.Second
 	// farewell is how long a controller that stops goes on publishing.
 	farewell = time.Second
 	// longest is how long an event's text may be.
 	longest = 1024
 )
 
-// events publishes Kubernetes events. Ordinary ones on one object are gathered until it comes to rest for a moment: those with the same
-// reason become one, whose text is theirs in turn. A canary that scales two ReplicaSets, or passes nine steps, costs one request for it
-// and not nine. A warning is published at once, behind what was told before it.
+// events publishes Kubernetes events: each at once and for itself, those on one object in the order in which they were recorded.
+// Nobody waits for it. An event that is identical to an earlier one adds to the count of that one, as with client-go's recorder
+// (eventseries.go). Unlike client-go's, it does not limit how many events an object may have, which would swallow the end of a long
+// rollout; what a namespace may have waiting is limited (eventqueue.go).
 //
-// There is no limit for each object as in client-go's recorder, which would swallow the end of a long rollout, and no queue that
-// drops what does not fit: controllers tell of each transition once.
+// An event that the API server does not answer is sent again under the same name, while later events on the same object wait and other
+// objects' do not. One that is refused, or was sent in vain often enough, is logged and counted as lost, and the next one follows.
 type events struct {
 	clock  clock.WithDelayedExecution
 	client client.Client
 	log    *slog.Logger
 	meters *telemetry.Meters
-	// hands are taken by those who publish.
-	hands chan struct{}
+	series *eventSeries
+	// start begins to publish, in parallel to whoever records events.
+	start func(func())
 
-	mu sync.Mutex
-	// waiting are the events on each object that are not published yet.
-	waiting map[types.UID]*gathered
-	// underway are those that are being sent, start begins to send some.
-	underway sync.WaitGroup
-	start    func(func())
-}
-
-// gathered are events on one object, in the order in which they were told. The timer is to publish them.
-type gathered struct {
-	events []*corev1.Event
-	first  time.Time
-	timer  clock.Timer
+	mu    sync.Mutex
+	queue eventQueue
+	// busy is how many publish; drained, if it is there, is closed when none does.
+	busy    int
+	drained chan struct{}
+	// last is when the last event was recorded: no two are of one nanosecond, since they would have one name.
+	last time.Time
 }
 
 func newEvents(clk clock.WithDelayedExecution, c client.Client, log *slog.Logger, meters *telemetry.Meters) *events {
-	e := &events{
-		clock: clk, client: c, log: log, meters: meters,
-		hands: make(chan struct{}, publishers), waiting: map[types.UID]*gathered{},
+	return &events{
+		clock: clk, client: c, log: log, meters: meters, series: newEventSeries(c), queue: newEventQueue(),
+		start: func(publish func()) { go publish() },
 	}
-	e.start = e.underway.Go
-	return e
 }
 
-// NewEvents returns the recorder that gathers events, for those who have parts of their own.
+// NewEvents returns the recorder of events, for those who have parts of their own.
 func NewEvents(clk clock.WithDelayedExecution, p Parts) record.EventRecorder {
 	e := newEvents(clk, p.Client, p.Log, p.Meters)
 	if p.Go != nil {
@@ -83,146 +79,136 @@ func NewEvents(clk clock.WithDelayedExecution, p Parts) record.EventRecorder {
 	return e
 }
 
-// Event tells of something that happened to an object.
+// Event records that something happened to an object.
 func (e *events) Event(object runtime.Object, kind, reason, message string) {
 	e.AnnotatedEventf(object, nil, kind, reason, "%s", message)
 }
 
-// Eventf tells of something that happened to an object.
+// Eventf records that something happened to an object.
 func (e *events) Eventf(object runtime.Object, kind, reason, format string, args ...any) {
 	e.AnnotatedEventf(object, nil, kind, reason, format, args...)
 }
 
-// AnnotatedEventf tells of something that happened to an object. Annotations of gathered events are joined.
+// AnnotatedEventf records that something happened to an object.
 func (e *events) AnnotatedEventf(object runtime.Object, annotations map[string]string, kind, reason, format string, args ...any) {
-	event, err := e.event(object, annotations, kind, reason, fmt.Sprintf(format, args...))
+	on, err := reference.GetReference(e.client.Scheme(), object)
 	if err != nil {
 		e.log.Error("an event cannot be published", "reason", reason, "error", err)
 		return
 	}
-	e.meters.Told(event)
-	uid := event.InvolvedObject.UID
-	now := e.clock.Now()
 	e.mu.Lock()
-	g, waits := e.waiting[uid]
-	if !waits {
-		g = &gathered{first: now, timer: e.clock.AfterFunc(gathering, func() { e.release(uid) })}
-		e.waiting[uid] = g
-	}
-	g.events = gather(g.events, event)
-	g.timer.Reset(min(gathering, g.first.Add(atMost).Sub(now)))
+	event := e.event(on, annotations, kind, reason, fmt.Sprintf(format, args...))
+	e.meters.Told(event)
+	dropped := e.queue.add(event)
+	e.hire()
 	e.mu.Unlock()
-	if kind != corev1.EventTypeNormal {
-		g.timer.Stop()
-		e.release(uid)
+	if dropped != nil {
+		e.lost(dropped, "too many of this namespace wait to be published", nil)
 	}
 }
 
-func (e *events) event(object runtime.Object, annotations map[string]string, kind, reason, message string) (*corev1.Event, error) {
-	on, err := reference.GetReference(e.client.Scheme(), object)
-	if err != nil {
-		return nil, err
+func (e *events) event(on *corev1.ObjectReference, annotations map[string]string, kind, reason, message string) *corev1.Event {
+	at := e.clock.Now()
+	if !at.After(e.last) {
+		at = e.last.Add(time.Nanosecond)
 	}
-	now := metav1.NewTime(e.clock.Now())
+	e.last = at
+	if len(message) > longest {
+		message = strings.ToValidUTF8(message[:longest-len("…")], "") + "…"
+	}
+	now := metav1.NewTime(at)
 	return &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: on.Namespace, Name: fmt.Sprintf("%s.%x", on.Name, now.UnixNano()), Annotations: annotations,
+			Namespace: on.Namespace, Name: recordutil.GenerateEventName(on.Name, at.UnixNano()), Annotations: annotations,
 		},
 		InvolvedObject: *on, Type: kind, Reason: reason, Message: message,
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
 		Source:              corev1.EventSource{Component: v1alpha1.EventSource},
 		ReportingController: v1alpha1.EventSource,
-	}, nil
-}
-
-// gather adds an event to those that wait, where it becomes part of an earlier one with the same reason.
-func gather(waiting []*corev1.Event, event *corev1.Event) []*corev1.Event {
-	for _, earlier := range waiting {
-		if earlier.Reason != event.Reason || earlier.Type != event.Type {
-			continue
-		}
-		text := earlier.Message + "; " + event.Message
-		if slices.Contains(strings.Split(earlier.Message, "; "), event.Message) {
-			text = earlier.Message
-		}
-		if len(text) > longest {
-			continue
-		}
-		earlier.Message, earlier.LastTimestamp = text, event.LastTimestamp
-		earlier.Count++
-		for key, value := range event.Annotations {
-			setAnnotation(earlier, key, value)
-		}
-		return waiting
 	}
-	return append(waiting, event)
 }
 
-func setAnnotation(event *corev1.Event, key, value string) {
-	if event.Annotations == nil {
-		event.Annotations = map[string]string{}
+// hire has somebody publish what waits, unless enough do already.
+func (e *events) hire() {
+	if e.busy < publishers && e.queue.ready() {
+		e.busy++
+		e.start(e.work)
 	}
-	event.Annotations[key] = value
 }
 
-// release publishes what waits on an object, in order, without making anyone wait for it.
-func (e *events) release(uid types.UID) {
+// work publishes event after event until there is none to publish now.
+func (e *events) work() {
+	for {
+		e.mu.Lock()
+		next := e.queue.take()
+		if next == nil {
+			e.busy--
+			if e.busy == 0 && e.drained != nil {
+				close(e.drained)
+				e.drained = nil
+			}
+			e.mu.Unlock()
+			return
+		}
+		e.mu.Unlock()
+		e.publish(next)
+	}
+}
+
+// publish sends an event, and has it sent again later if nobody knows what became of it.
+func (e *events) publish(next *eventTurn) {
+	ctx, cancel := context.WithTimeout(context.Background(), publishing)
+	defer cancel()
+	err := e.series.send(ctx, next.event)
+	next.attempts++
+	again := err != nil && mayPass(err) && next.attempts < attempts
+	if err != nil && !again {
+		e.lost(next.event, "it could not be sent", err)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	ready, waits := e.waiting[uid]
-	if !waits {
+	e.queue.sent(next, again)
+	if !again {
+		e.queue.free(next)
 		return
 	}
-	delete(e.waiting, uid)
-	e.start(func() {
-		e.hands <- struct{}{}
-		defer func() { <-e.hands }()
-		for i, event := range ready.events {
-			event.Name = fmt.Sprintf("%s%x", event.Name, i) // two of one moment, and one clock for all
-			e.publish(event)
-		}
+	e.clock.AfterFunc(resend<<(next.attempts-1), func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.queue.free(next)
+		e.hire()
 	})
 }
 
-// publish sends an event. One that cannot be sent is told of in the log alone: it is not worth holding up what comes next.
-func (e *events) publish(event *corev1.Event) {
-	ctx, cancel := context.WithTimeout(context.Background(), publishing)
-	defer cancel()
-	if len(event.Message) > longest {
-		event.Message = strings.ToValidUTF8(event.Message[:longest-len("…")], "") + "…"
-	}
-	if err := e.client.Create(ctx, event); err != nil {
-		e.log.Warn("an event was not published", "object", event.InvolvedObject.Namespace+"/"+event.InvolvedObject.Name,
-			"reason", event.Reason, "message", event.Message, "error", err)
-	}
+// mayPass reports whether what went wrong may be over when an event is sent again.
+func mayPass(err error) bool { return mayBeDone(err) || apierrors.IsTooManyRequests(err) }
+
+// lost logs and counts an event that nobody will see. It is not worth holding up what comes next.
+func (e *events) lost(event *corev1.Event, why string, err error) {
+	e.meters.LostEvent(event)
+	e.log.Warn("an event was not published: "+why, "object", event.InvolvedObject.Namespace+"/"+event.InvolvedObject.Name,
+		"reason", event.Reason, "message", event.Message, "error", err)
 }
 
-// Start waits until ctx ends and publishes what has not been published then.
+// Start waits until ctx ends, and then for what is being published.
 func (e *events) Start(ctx context.Context) error {
 	<-ctx.Done()
 	e.mu.Lock()
-	var objects []types.UID
-	for uid := range e.waiting {
-		objects = append(objects, uid)
+	if e.busy == 0 {
+		e.mu.Unlock()
+		return nil
 	}
+	drained, late := make(chan struct{}), make(chan struct{})
+	e.drained = drained
 	e.mu.Unlock()
-	for _, uid := range objects {
-		e.release(uid)
-	}
-	done := make(chan struct{})
-	go func() {
-		e.underway.Wait()
-		close(done)
-	}()
-	late := make(chan struct{})
 	timer := e.clock.AfterFunc(farewell, func() { close(late) })
 	defer timer.Stop()
 	select {
-	case <-done:
+	case <-drained:
 	case <-late:
 	}
 	return nil
 }
 
-// NeedLeaderElection is false: what a leader has told is published however it ends.
+// NeedLeaderElection is false: what a leader has recorded is published however it ends.
 func (e *events) NeedLeaderElection() bool { return false }

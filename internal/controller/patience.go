@@ -7,35 +7,40 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// patience is how long counts of pods gather before they are written.
-const patience = 3 * time.Second
+// patience is how long counts of pods gather that follow a status: autoscalers and people read them.
+const patience = time.Second
 
-// late remembers since when each Rollout has a record that can wait.
+// late remembers when the status of each Rollout was written last. A record that can wait is written at once where nothing was written
+// for a while, and otherwise together with all else that comes meanwhile.
 type late struct {
-	mu    sync.Mutex
-	since map[types.NamespacedName]time.Time
+	mu      sync.Mutex
+	written map[types.NamespacedName]time.Time
 }
 
-func newLate() *late { return &late{since: map[types.NamespacedName]time.Time{}} }
+func newLate() *late { return &late{written: map[types.NamespacedName]time.Time{}} }
 
 // until is when a record that can wait is to be written: zero if now.
 func (l *late) until(rollout types.NamespacedName, now time.Time) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	since, waits := l.since[rollout]
-	if !waits {
-		l.since[rollout] = now
-		since = now
-	}
-	if due := since.Add(patience); now.Before(due) {
+	last, there := l.written[rollout]
+	if due := last.Add(patience); there && now.Before(due) && !now.Before(last) { // clocks are set back
 		return due
 	}
+	delete(l.written, rollout)
 	return time.Time{}
 }
 
-// settle notes that there is nothing to write any more.
-func (l *late) settle(rollout types.NamespacedName) {
+// wrote notes that a status was written.
+func (l *late) wrote(rollout types.NamespacedName, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.since, rollout)
+	l.written[rollout] = now
+}
+
+// forget drops what is remembered of a Rollout that is gone.
+func (l *late) forget(rollout types.NamespacedName) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.written, rollout)
 }

@@ -66,7 +66,7 @@ func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.R
 		r.sent.forget(req.NamespacedName)
 		r.firsthand.forget(req.NamespacedName)
 		r.telling.forget(req.NamespacedName)
-		r.late.settle(req.NamespacedName)
+		r.late.forget(req.NamespacedName)
 		r.meters.Forget(telemetry.Rollouts, req.NamespacedName)
 		r.traces.Forget(req.NamespacedName)
 		return reconcile.Result{}, r.release(ctx, req.NamespacedName)
@@ -115,21 +115,19 @@ func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed) (plan.Plan,
 		return next, err
 	}
 	if next.Record != nil {
+		r.late.wrote(client.ObjectKeyFromObject(seen.Rollout), seen.Now)
 		r.meters.Updated(next.Record.From.Status.Duration, next.Record.To.Status.Duration)
 	}
 	return next, nil
 }
 
-// gather leaves a record out that can wait, until it has waited long enough.
+// gather leaves a record out that can wait, until the last one is old enough.
 func (r *Rollouts) gather(seen plan.Observed, p *plan.Plan) {
-	key := client.ObjectKeyFromObject(seen.Rollout)
 	if p.Record == nil || !p.Record.CanWait {
-		r.late.settle(key)
 		return
 	}
-	due := r.late.until(key, seen.Now)
+	due := r.late.until(client.ObjectKeyFromObject(seen.Rollout), seen.Now)
 	if due.IsZero() {
-		r.late.settle(key)
 		return
 	}
 	p.Record = nil

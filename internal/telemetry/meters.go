@@ -30,6 +30,7 @@ type Meters struct {
 	failures map[Kind]*prometheus.CounterVec
 	reaction *prometheus.HistogramVec
 	events   *prometheus.CounterVec
+	lost     *prometheus.CounterVec
 	requests *prometheus.CounterVec
 
 	duration, progression, manualPause *prometheus.HistogramVec
@@ -57,13 +58,14 @@ func New(to prometheus.Registerer, perObject bool) *Meters {
 		reaction: histogram("sluice_reaction_seconds", "Time from the news that something changed to the controller's write that answers it.",
 			[]float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}, "kind"),
 		events: counter("rollout_events_total", "Events told on Rollouts.", "namespace", "name", "type", "reason"),
+		lost:   counter("sluice_events_lost_total", "Events that were not published, since too many of the namespace waited or the API server did not take them.", "namespace"),
 		requests: counter("controller_clientset_k8s_request_total", "Requests to the Kubernetes API server.",
 			"kind", "namespace", "name", "verb", "status_code"),
 		duration:    histogram("rollout_duration_seconds", "How long updates took.", updateBuckets, "status"),
 		progression: histogram("rollout_progression_duration_seconds", "How long updates took, without the time that they waited for a person.", updateBuckets, "status"),
 		manualPause: histogram("rollout_manual_pause_duration_seconds", "How long updates waited for a person.", updateBuckets, "status"),
 	}
-	collectors := []prometheus.Collector{m.reaction, m.events, m.requests, m.duration, m.progression, m.manualPause}
+	collectors := []prometheus.Collector{m.reaction, m.events, m.lost, m.requests, m.duration, m.progression, m.manualPause}
 	for _, kind := range []Kind{Rollouts, AnalysisRuns, Experiments} {
 		m.passes[kind] = histogram(string(kind)+"_reconcile", "Time of one pass over one object.", passBuckets, ofObject...)
 		m.failures[kind] = counter(string(kind)+"_reconcile_error", "Passes that ended in an error.", ofObject...)
@@ -118,6 +120,9 @@ func (m *Meters) Told(e *corev1.Event) {
 		m.events.WithLabelValues(e.InvolvedObject.Namespace, e.InvolvedObject.Name, e.Type, e.Reason).Inc()
 	}
 }
+
+// LostEvent counts an event that was not published.
+func (m *Meters) LostEvent(e *corev1.Event) { m.lost.WithLabelValues(e.InvolvedObject.Namespace).Inc() }
 
 // Updated counts an update if it ended between two statuses.
 func (m *Meters) Updated(was, is *v1alpha1.RolloutDuration) {

@@ -37,7 +37,7 @@ type experimentRules struct {
 func newExperimentRules(l *laboratory) experimentRules {
 	return experimentRules{
 		lab: l, over: map[types.UID]time.Time{}, began: map[string]types.UID{}, again: map[types.UID]bool{},
-		measured: newLedger(l), bulletin: &bulletin{lab: l},
+		measured: newLedger(l), bulletin: newBulletin(l),
 	}
 }
 
@@ -73,7 +73,7 @@ func (r *experimentRules) see() {
 // startOver notes that a process begins, which knows of nothing that was under way.
 func (r *experimentRules) startOver() {
 	r.measured.startOver()
-	r.bulletin.told = nil
+	r.bulletin.startOver()
 }
 
 // watch is called after everything that happens, wrote after each write of a controller.

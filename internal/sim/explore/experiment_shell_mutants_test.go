@@ -6,6 +6,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -30,6 +32,7 @@ var experimentShellMutants = map[string]func(*shell.Parts){
 		return err
 	}),
 	"publishes events twice": func(p *shell.Parts) { p.Client = twice{p.Client} },
+	"gives events up that are not answered": func(p *shell.Parts) { p.Client = impatient{p.Client} },
 	"forgets every third thing that nobody waits for": func(p *shell.Parts) {
 		begin, n := p.Go, 0
 		p.Go = func(do func()) {
@@ -45,8 +48,21 @@ type twice struct{ client.Client }
 
 func (c twice) Create(ctx context.Context, o client.Object, options ...client.CreateOption) error {
 	err := c.Client.Create(ctx, o, options...)
-	if _, event := o.(*corev1.Event); event && err == nil {
-		return c.Client.Create(ctx, o, options...)
+	if event, ok := o.(*corev1.Event); ok && err == nil {
+		again := event.DeepCopy()
+		again.Name += "-again"
+		return c.Client.Create(ctx, again, options...)
+	}
+	return err
+}
+
+// impatient takes an event without an answer for one that was refused.
+type impatient struct{ client.Client }
+
+func (c impatient) Create(ctx context.Context, o client.Object, options ...client.CreateOption) error {
+	err := c.Client.Create(ctx, o, options...)
+	if _, event := o.(*corev1.Event); event && err != nil {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, o.GetName(), err)
 	}
 	return err
 }

@@ -90,7 +90,7 @@ func (p *process) meanwhile() {
 // Create creates an object.
 func (c *apiClient) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
 	if event, ok := o.(*corev1.Event); ok {
-		return c.publish(event)
+		return c.publish(event, "create")
 	}
 	k := kindOf(o)
 	return c.write(k, "create", func() error {
@@ -116,6 +116,9 @@ func (c *apiClient) Patch(_ context.Context, o client.Object, patch client.Patch
 }
 
 func (c *apiClient) patch(o client.Object, patch client.Patch, status bool) error {
+	if event, ok := o.(*corev1.Event); ok {
+		return c.publish(event, "patch")
+	}
 	k := kindOf(o)
 	if patch.Type() != types.MergePatchType {
 		return fmt.Errorf("a %s: %w", patch.Type(), errNobody)

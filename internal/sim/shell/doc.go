@@ -4,7 +4,7 @@
 //	shell.go     the loop: which process leads, what is due next, crashes and hand-overs
 //	process.go   one process of the controller: its reconcilers, and what it remembers
 //	work.go      one pass of one of them, and who is told of it
-//	recorder.go  events: what is told, and the clock by which it is gathered
+//	recorder.go  events: what is told, and the clock by which it is published
 //	errand.go    what outlives a pass: measurements, and writes that nobody waits for; and the provider that is asked
 //	queue.go     the queue of a reconciler
 //	informer.go  its caches: each kind hears of changes in a time of its own, twice, or not at all until it lists anew

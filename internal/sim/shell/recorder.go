@@ -14,13 +14,13 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
-// Notice is an event as it was told: on an object, and not gathered with others yet.
+// Notice is an event as it was recorded, on an object.
 type Notice struct {
 	On                    types.UID
 	Kind, Reason, Message string
 }
 
-// recorder hears what is told, and hands it on to those who gather and publish it, if anybody does.
+// recorder hears what is told, and hands it on to those who publish it, if anybody does.
 type recorder struct {
 	*process
 	publisher record.EventRecorder
@@ -46,10 +46,10 @@ func (*recorder) AnnotatedEventf(runtime.Object, map[string]string, string, stri
 	panic(errNobody)
 }
 
-// publish publishes an event, and tells whether it arrived.
-func (c *apiClient) publish(event *corev1.Event) error {
+// publish publishes an event, or changes the count of one that was published, and tells whether it arrived.
+func (c *apiClient) publish(event *corev1.Event, verb string) error {
 	arrived := false
-	err := c.write(kindOf(event), "create", func() error {
+	err := c.write(kindOf(event), verb, func() error {
 		arrived = true
 		return nil
 	})

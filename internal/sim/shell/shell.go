@@ -47,7 +47,7 @@ type Options struct {
 	OnAnalysisPass                     func(sim.AnalysisPass)
 	OnStart                            func()
 	// OnTold is told of each event that a reconciler tells of, OnEvent of each that is published, and whether it arrived, where there is
-	// Measure: elsewhere nobody gathers and publishes them.
+	// Measure: elsewhere nobody publishes them.
 	OnTold  func(Notice)
 	OnEvent func(e *corev1.Event, arrived bool)
 	// Meanwhile does something from outside, between what a pass decided and its next write; nil for nothing.
