@@ -325,8 +325,17 @@ func (d *delays) Pop() any {
 
 type unwatched struct{}
 
+// Ready does nothing.
 func (unwatched) Ready(reconcile.Request, int) {}
-func (unwatched) Raised(int, int)              {}
+
+// Raised does nothing.
+func (unwatched) Raised(int, int) {}
+
+// Begun does nothing.
 func (unwatched) Begun(reconcile.Request, int) {}
-func (unwatched) Done(reconcile.Request)       {}
-func (unwatched) Delayed()                     {}
+
+// Done does nothing.
+func (unwatched) Done(reconcile.Request) {}
+
+// Delayed does nothing.
+func (unwatched) Delayed() {}
