@@ -63,7 +63,7 @@ func (m *merger) merge(known Templates) v1alpha1.AnalysisRunSpec {
 	run.DryRun = append(run.DryRun, dryRun...)
 	run.MeasurementRetention = append(run.MeasurementRetention, retention...)
 	m.checkPatterns(run)
-	return run
+	return withinLimits(run)
 }
 
 // metrics are those of all templates. Two of one name could not be told apart in the results.

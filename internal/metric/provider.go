@@ -50,7 +50,7 @@ type Memory interface {
 }
 
 // LongestTimeout is how long a measurement may wait for its server. A longer timeout is shortened to it.
-const LongestTimeout = 60 * time.Second
+const LongestTimeout = v1alpha1.MaxTimeoutSeconds * time.Second
 
 // ShortenedTimeout is where a measurement tells in its metadata that its timeout was shortened.
 const ShortenedTimeout = "timeout"
