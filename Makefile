@@ -55,10 +55,9 @@ ROLLOUTS ?= 100
 MANY ?= 500
 REPLICAS ?= 3
 IDLE ?= 5000
-HOSTILE ?= 10000
-bench: build ## Measure what rollouts cost and write it into docs/performance.md (ROLLOUTS=n MANY=n REPLICAS=n IDLE=n HOSTILE=n)
+bench: build ## Measure what rollouts cost and write it into docs/performance.md (ROLLOUTS=n MANY=n REPLICAS=n IDLE=n)
 	@go build -o bin/sluice-bench ./hack/bench
-	@SLUICE_BIN=$(CURDIR)/bin bin/sluice-bench -rollouts $(ROLLOUTS) -many $(MANY) -replicas $(REPLICAS) -idle $(IDLE) -hostile $(HOSTILE) -into docs/performance.md
+	@SLUICE_BIN=$(CURDIR)/bin bin/sluice-bench -rollouts $(ROLLOUTS) -many $(MANY) -replicas $(REPLICAS) -idle $(IDLE) -into docs/performance.md
 
 .PHONY: test
 test: export SLUICE_BIN = $(CURDIR)/bin
@@ -78,7 +77,7 @@ race: build prometheus ## Run the tests under the race detector, those of the en
 .PHONY: explore
 SEEDS ?= 10000
 FROM ?= 1
-explore: ## Run SEEDS=n random histories of rollouts against the engine from seed FROM=1, half as many with routers, one in four with Experiments, and one in twenty against the real shell
+explore: ## Run SEEDS=n random histories of rollouts against the engine from seed FROM=1, half as many with routers, half as many with hands laid on Services and ReplicaSets, one in four with Experiments, and one in twenty against the real shell
 	go test ./internal/sim/explore -run TestExplore -v -seeds $(SEEDS) -first $(FROM) -timeout 0
 
 .PHONY: fuzz

@@ -111,7 +111,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	}
 	rollouts := NewRollouts(parts)
 	rollouts.traces = traces
-	queue, err := watchQueue(mgr, "rollout", o.workers(o.RolloutThreads))
+	queue, err := watchQueue(mgr, "rollout")
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err := addAnalysisRuns(ctx, mgr, o, parts); err != nil {
 		return err
 	}
-	if err := startExperiments(mgr, parts, clusterTemplates, o); err != nil {
+	if err := startExperiments(mgr, parts, clusterTemplates, o.ExperimentThreads); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
@@ -146,7 +146,7 @@ func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, p Part
 	}
 	providers := registry.New(registry.Options{Clock: clock.RealClock{}, PrometheusAddress: o.PrometheusAddress, Jobs: jobs})
 	runs := NewAnalysisRuns(ctx, p, providers)
-	queue, err := watchQueue(mgr, "analysisrun", o.workers(o.AnalysisThreads))
+	queue, err := watchQueue(mgr, "analysisrun")
 	if err != nil {
 		return err
 	}
@@ -165,8 +165,8 @@ func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, p Part
 }
 
 // watchQueue watches over a controller's queue, and has the liveness probe ask whether it moves.
-func watchQueue(mgr manager.Manager, name string, workers int) (*telemetry.Queue, error) {
-	queue := telemetry.NewQueue(clock.RealClock{}, name, workers)
+func watchQueue(mgr manager.Manager, name string) (*telemetry.Queue, error) {
+	queue := telemetry.NewQueue(clock.RealClock{}, name)
 	return queue, mgr.AddHealthzCheck(name, queue.Check)
 }
 

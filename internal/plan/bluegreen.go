@@ -36,8 +36,8 @@ func (p *pass) blueGreen(b spec.BlueGreen) {
 			p.point(b.PreviewService, p.is.CurrentPodHash, "the preview is always the newest version")
 		}
 		p.cutOver(b)
-		p.retireStacks(b)
 		p.giveBack()
+		p.retireStacks(b)
 	}
 	p.seeSelectors(b)
 }
@@ -46,7 +46,7 @@ func (p *pass) blueGreen(b spec.BlueGreen) {
 // a version that never served. Where that is not known for certain the version has its delay, and its gates again if it comes back.
 func (p *pass) overtake(b spec.BlueGreen) {
 	last := p.find(p.was.CurrentPodHash)
-	if !p.begun || last == nil || last.desired() == 0 || last == p.new || last == p.stable ||
+	if !p.begun || p.deserted() || last == nil || last.desired() == 0 || last == p.new || last == p.stable ||
 		slices.Contains([]string{p.was.BlueGreen.ActiveSelector, p.observedSelects(b.ActiveService)}, last.hash) {
 		return
 	}
@@ -58,9 +58,12 @@ func (p *pass) overtake(b spec.BlueGreen) {
 	setKey(&p.edit(last).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, p.now().UTC().Format(time.RFC3339))
 }
 
-// seeSelectors records what the Services select.
+// seeSelectors records what the Services select. The active one's version is the one that ought to serve: one that somebody's edit sends to,
+// and that could not be pointed back yet, is not recorded.
 func (p *pass) seeSelectors(b spec.BlueGreen) {
-	p.is.BlueGreen.ActiveSelector = p.selects(b.ActiveService)
+	if active := p.selects(b.ActiveService); p.serving != nil && active == p.serving.hash {
+		p.is.BlueGreen.ActiveSelector = active
+	}
 	p.is.BlueGreen.PreviewSelector = ""
 	if b.PreviewService != "" {
 		p.is.BlueGreen.PreviewSelector = p.selects(b.PreviewService)
@@ -72,13 +75,16 @@ func (p *pass) sizeStacks(b spec.BlueGreen) {
 	full := p.spec.Replicas
 	if p.create != nil { // without pods, so that the preview Service selects them from the first one on
 		p.scaleNew(0, "a new version")
-	} else if !p.is.Abort && !p.begun { // no pods for an update that no status knows of: one that overtakes it would take them for ones that served
+	} else if (!p.is.Abort || p.deserted()) && !p.begun { // no pods for an update that no status knows of: one that overtakes it would take them for ones that served
 		size, why := p.previewSize(b)
 		to := p.withSurge(p.new, size)
 		if p.hasSurplus() {
 			to = max(to, p.keepSurplus(b, size))
 		}
 		p.resize(p.new, to, why, b)
+		if p.deserted() {
+			p.keep(p.new)
+		}
 	}
 	if stable := p.stableBeside(); stable != nil {
 		if !p.verifying(b) {
@@ -86,7 +92,7 @@ func (p *pass) sizeStacks(b spec.BlueGreen) {
 		}
 		p.resize(stable, p.withSurge(stable, full), "the stable version keeps all its pods", b)
 	}
-	if third := p.third(b); third != nil {
+	if third := p.third(); third != nil {
 		p.keep(third)
 		p.resize(third, p.withSurge(third, full), "the active service sends to it", b)
 	}
@@ -101,23 +107,11 @@ func (p *pass) resize(v *version, to int32, why string, b spec.BlueGreen) {
 	p.scale(v, to, why)
 }
 
-// third is the version that the active Service selects where that is neither the new nor the stable one.
-func (p *pass) third(b spec.BlueGreen) *version {
-	active := p.observedSelects(b.ActiveService)
-	for i := range p.others {
-		if active != "" && p.others[i].hash == active {
-			return &p.others[i]
-		}
-	}
-	return nil
-}
-
 // previewSize is how many pods the new version should have: the preview's until nothing but its size keeps it from serving.
 func (p *pass) previewSize(b spec.BlueGreen) (int32, string) {
-	active := p.observedSelects(b.ActiveService)
 	switch {
-	case !b.PreviewLimited, p.promoted(), p.is.PromoteFull, p.is.BlueGreen.ScaleUpPreviewCheckPoint,
-		active == "", active == p.is.CurrentPodHash:
+	case !b.PreviewLimited, p.promoted(), p.is.PromoteFull, p.is.BlueGreen.ScaleUpPreviewCheckPoint, p.deserted(),
+		p.was.BlueGreen.ActiveSelector == p.is.CurrentPodHash:
 		return p.spec.Replicas, "a full stack of the new version"
 	}
 	return b.PreviewReplicas, "previewReplicaCount"
@@ -150,37 +144,33 @@ func (p *pass) keepSurplus(b spec.BlueGreen, size int32) int32 {
 	return p.new.desired()
 }
 
-// cutOver moves the active Service to the version that should serve, once that can, and promotes the new version behind it.
+// cutOver has the active Service select the version that ought to serve, and promotes the new version behind the switch.
 func (p *pass) cutOver(b spec.BlueGreen) {
-	switch {
-	case p.promoted():
-		p.activate(b, p.new, "it is the stable version")
-	case p.is.Abort:
-		p.activate(b, p.stable, "the update was aborted")
-	default:
-		passed, missing := p.gates(b)
-		if !passed {
-			p.note(TopicWait, "the switch of the active service", missing)
-			p.restore(b)
-			return
-		}
-		if !p.activate(b, p.new, "the new version is ready") || !p.passedBehind(b) {
-			return
-		}
-		if p.observedSelects(b.ActiveService) == p.new.hash && !p.ServicesLive { // no write of this pass vouches for the switch
-			p.need(NeedLiveServices{})
-			return
-		}
-		p.promote(p.howPromoted())
+	passed := p.opened(b)
+	v, why := p.serves(b, passed)
+	p.serving = v
+	if !p.activate(b, v, why) || !passed || v != p.new || !p.passedBehind(b) {
+		return
 	}
+	if p.observedSelects(b.ActiveService) == p.new.hash && !p.ServicesLive { // no write of this pass vouches for the switch
+		p.need(NeedLiveServices{})
+		return
+	}
+	p.promote(p.howPromoted())
 }
 
-// restore points the active Service at the stable version where it tells no versions apart: somebody made it anew, and it sends
-// to the preview's pods too.
-func (p *pass) restore(b spec.BlueGreen) {
-	if p.stableBeside() != nil && p.selects(b.ActiveService) == "" {
-		p.activate(b, p.stable, "it has served until now")
+// opened reports whether the update has passed everything that comes before the switch.
+func (p *pass) opened(b spec.BlueGreen) bool {
+	if p.promoted() || p.is.Abort {
+		return false
 	}
+	passed, missing := p.gates(b)
+	if !passed {
+		p.note(TopicWait, "the switch of the active service", missing)
+	} else if !p.canTakeOver(b) {
+		p.note(TopicWait, "the switch of the active service to "+p.is.CurrentPodHash, fmt.Sprintf("%d of %d pods available", p.new.fleet().serving(), p.enough(b)))
+	}
+	return passed
 }
 
 func (p *pass) howPromoted() string {
@@ -193,30 +183,6 @@ func (p *pass) howPromoted() string {
 		return "Fast rollback"
 	}
 	return "Completed blue-green update"
-}
-
-// activate points the active Service at a version, in one write, and reports whether it does by now. A version that takes over
-// has all its pods available; only where the one that serves now has lost pods itself, as many as that still has are enough.
-func (p *pass) activate(b spec.BlueGreen, v *version, reason string) bool {
-	active := p.selects(b.ActiveService)
-	if v == nil {
-		p.note(TopicWait, "the switch of the active service", "the ReplicaSet is not there yet")
-		return false
-	}
-	if active == v.hash {
-		p.point(b.ActiveService, v.hash, reason)
-		return true
-	}
-	needed := p.spec.Replicas
-	if leaving := p.find(active); leaving != nil && (p.is.Abort || p.promoted()) {
-		needed = min(needed, max(1, leaving.fleet().available))
-	}
-	if have := p.staying(v); have < needed || v.stale() {
-		p.note(TopicWait, "the switch of the active service to "+v.hash, fmt.Sprintf("%d of %d pods available", have, needed))
-		return false
-	}
-	p.point(b.ActiveService, v.hash, reason)
-	return true
 }
 
 // staying is how many pods of a version can be relied on, also behind this pass.
@@ -242,10 +208,12 @@ func (p *pass) find(hash string) *version {
 }
 
 // gates reports whether everything that was to come before the switch has come, or else what is missing. Once it has, the
-// status says so in scaleUpPreviewCheckPoint, and pods that fail after that only delay the switch.
+// status says so in scaleUpPreviewCheckPoint, and pods that fail after that only delay the switch. A pass that switched and could not
+// record it finds the gates passed again, by what let them be passed.
 func (p *pass) gates(b spec.BlueGreen) (passed bool, missing string) {
 	checkPoint := &p.is.BlueGreen.ScaleUpPreviewCheckPoint
-	if p.is.PromoteFull || *checkPoint || p.observedSelects(b.ActiveService) == p.is.CurrentPodHash {
+	if p.is.PromoteFull || *checkPoint || p.hasSwitched() {
+		*checkPoint = true
 		return true, ""
 	}
 	// A pause that has begun goes on, and is ended by a person, whatever becomes of the pods meanwhile.
@@ -265,8 +233,14 @@ func (p *pass) gates(b spec.BlueGreen) (passed bool, missing string) {
 	case !p.pausedSince(v1alpha1.PauseReasonBlueGreenPause).IsZero(): // the spec asks for it no more
 		p.endPause(v1alpha1.PauseReasonBlueGreenPause)
 	}
-	*checkPoint = b.Gate != nil || b.PreviewLimited || b.PrePromotion != nil
+	*checkPoint = true
 	return true, ""
+}
+
+// hasSwitched reports whether the status tells of a switch to the new version that was recorded without its gates, as other controllers of
+// this API record it. Where the stable version is gone the new one serves without having passed them.
+func (p *pass) hasSwitched() bool {
+	return p.stable != nil && p.was.BlueGreen.ActiveSelector == p.is.CurrentPodHash
 }
 
 // previewReady reports whether the new version has all the pods that its preview is to have, or else how many.
@@ -274,15 +248,15 @@ func (p *pass) previewReady(b spec.BlueGreen) (bool, string) {
 	size, _ := p.previewSize(b)
 	size = p.withSurge(p.new, size)
 	have := p.new.fleet()
-	if p.new == nil || p.new.stale() || have.desired < size || have.serving() < size {
-		return false, fmt.Sprintf("%d of %d pods of the new version available", have.serving(), size)
+	if needed := leastOf(size, b.MaxUnavailable); p.new == nil || p.new.stale() || have.desired < size || have.serving() < needed {
+		return false, fmt.Sprintf("%d of %d pods of the new version available", have.serving(), needed)
 	}
 	return true, ""
 }
 
 // retireStacks takes away the pods of versions that nothing sends to any more, after their delays.
 func (p *pass) retireStacks(b spec.BlueGreen) {
-	if p.is.Abort && b.AbortScaleDown && p.new != nil {
+	if p.is.Abort && b.AbortScaleDown && p.new != nil && p.new != p.serving {
 		if p.observedSelects(b.ActiveService) == p.new.hash { // a deadline that it has is from before the switch was seen
 			p.keep(p.new)
 		}
@@ -293,7 +267,10 @@ func (p *pass) retireStacks(b spec.BlueGreen) {
 	if !p.pausedSince(v1alpha1.PauseReasonInconclusiveAnalysis).IsZero() {
 		return // nobody knows yet which version is good
 	}
+	if v := p.find(p.observedSelects(b.ActiveService)); v != nil { // it has served until this pass, by somebody's edit
+		p.keep(v)
+	}
 	p.retireOthers(b.ScaleDownDelay, b.ScaleDownDelayRevisionLimit, retirement{
-		size: p.spec.Replicas, reason: "an old version", services: p.withUnnamed(b.ActiveService, b.PreviewService),
+		size: p.spec.Replicas, reason: "an old version", services: p.withUnnamed(b.ActiveService, b.PreviewService), spared: p.serving,
 	})
 }

@@ -20,7 +20,7 @@ const notNamed = "the Rollout does not name it any more"
 
 // giveBack releases what this Rollout has marked as its own and does not name any more: routes of other routers than those, and Services.
 // Requests may still come by them. So the stable version has its pods first; then routes send to its Service alone; and only when no route
-// is seen to tell the Services apart do these select the pods of all versions again.
+// is seen to tell the Services apart are these released.
 func (p *pass) giveBack(named ...traffic.Router) {
 	routes := p.unnamedRoutes(named)
 	if len(routes) > 0 && !p.carriesAlone() {
@@ -35,10 +35,7 @@ func (p *pass) giveBack(named ...traffic.Router) {
 		return
 	}
 	for _, s := range unnamed {
-		freed := p.editService(s.Name, notNamed)
-		delete(freed.Spec.Selector, v1alpha1.PodTemplateHashLabel)
-		delete(freed.Annotations, v1alpha1.ManagedByAnnotation)
-		p.note(TopicRoute, "release service "+s.Name, notNamed)
+		p.release(s.Name)
 	}
 }
 

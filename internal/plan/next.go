@@ -76,6 +76,8 @@ type pass struct {
 	routeWrites []Change
 	// routing is the split of a routed canary's traffic; nil where the share of the pods is the share of the traffic.
 	routing *routing
+	// serving is the version that the active Service of a blue-green rollout ought to select; nil until that is decided.
+	serving *version
 	// problems are what is wrong with the objects that the spec names.
 	problems []spec.Problem
 	// create is the new version's ReplicaSet while there is none.

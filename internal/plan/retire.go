@@ -39,6 +39,8 @@ type retirement struct {
 	reason string
 	// services are those that must not send to it any more.
 	services []string
+	// spared is a version that stays, nil if none does.
+	spared *version
 }
 
 // retire takes a version's pods away once delay has passed since it was first found to be of no use. Until then it keeps its
@@ -78,7 +80,7 @@ func (p *pass) retireOthers(delay time.Duration, limit int, r retirement) {
 	delayed := 0
 	for i := range p.others { // newest first
 		v := &p.others[i]
-		if v.desired() == 0 {
+		if v.desired() == 0 || v == r.spared {
 			continue
 		}
 		if delayed++; delayed > limit {

@@ -18,6 +18,7 @@ func (p *pass) routedCanary(c spec.Canary) {
 	r := p.newRouting(c)
 	p.routing = r
 	r.overtake()
+	r.succeed()
 	if why := p.mayNotScale(); why == "" {
 		r.size()
 	} else {
@@ -47,6 +48,15 @@ func (r *routing) overtake() {
 	last := r.find(r.was.CurrentPodHash)
 	if r.begun && last.desired() > 0 && last != r.new && last != r.stable {
 		setKey(&r.edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
+	}
+}
+
+// succeed has the new version play the stable one's part where that is gone, and a version that was overtaken carries what it carried. The
+// traffic comes to the new one by weight then, as the two make room for each other: the canary Service could only move all of it at once, to
+// pods that there is no room for.
+func (r *routing) succeed() {
+	if c := r.carrier(); r.EnforceMaxSurge && r.alone() && !r.is.Abort && c != nil && c != r.new {
+		r.stable = r.new
 	}
 }
 

@@ -65,6 +65,7 @@ func (p *pass) promote(reason string) {
 	s.PauseConditions, s.ControllerPause = nil, false
 	s.Abort, s.AbortedAt, s.PromoteFull = false, nil, false
 	s.StableRS = s.CurrentPodHash
+	s.BlueGreen.ScaleUpPreviewCheckPoint = false
 	p.takeTurns()
 	p.goTo(p.stepCount())
 	p.event(v1alpha1.EventRolloutCompleted, "Rollout completed update to revision %s (%s): %s", p.revision(), s.CurrentPodHash, reason)

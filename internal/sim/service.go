@@ -201,7 +201,7 @@ func (s *Script) pointService(args []string) (string, error) {
 	if len(args) != 2 || s.World.Service(args[0]) == nil {
 		return "", fmt.Errorf("point a service that is there: %q", args)
 	}
-	hash := ""
+	hash := args[1] // of no version, where no image is meant
 	for _, set := range s.World.sets {
 		if imageOf(set) == args[1] {
 			hash = set.Labels[v1alpha1.PodTemplateHashLabel]

@@ -33,20 +33,18 @@ func (Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading, 
 	w := r.Metric.Provider.Web
 	method := cmp.Or(string(w.Method), http.MethodGet)
 	question := method + " " + w.URL
-	timeout, warning := metric.Timeout("timeoutSeconds", w.TimeoutSeconds, defaultTimeout)
-	value, err := measure(ctx, r, method, timeout)
+	value, err := measure(ctx, w, method, r.Metric.WhenNoData != "")
 	if err != nil {
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, metric.Shortened(err, warning))
+		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
 	}
-	reading := metric.Reading{Value: value, Text: text(value), Question: question}
-	if warning != "" {
-		reading.Metadata = map[string]string{metric.ShortenedTimeout: warning}
-	}
-	return reading, nil
+	return metric.Reading{Value: value, Text: text(value), Question: question}, nil
 }
 
-func measure(ctx context.Context, r metric.Request, method string, timeout time.Duration) (any, error) {
-	w := r.Metric.Provider.Web
+func measure(ctx context.Context, w *v1alpha1.WebMetric, method string, mayBeMissing bool) (any, error) {
+	timeout := defaultTimeout
+	if w.TimeoutSeconds > 0 {
+		timeout = time.Duration(w.TimeoutSeconds) * time.Second
+	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	request, err := newRequest(ctx, w, method)
@@ -55,7 +53,6 @@ func measure(ctx context.Context, r metric.Request, method string, timeout time.
 	}
 	client, err := server.Client(ctx, server.Options{
 		URL: w.URL, Insecure: w.Insecure, Headers: w.Headers, Authentication: w.Authentication, MostBytes: mostBytes,
-		Memory: r.Memory,
 	})
 	if err != nil {
 		return nil, err
@@ -72,7 +69,7 @@ func measure(ctx context.Context, r metric.Request, method string, timeout time.
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
 		return nil, fmt.Errorf("it answered %s: %s", answer.Status, excerpt(body))
 	}
-	return find(body, w.JSONPath, r.Metric.WhenNoData != "")
+	return find(body, w.JSONPath, mayBeMissing)
 }
 
 func newRequest(ctx context.Context, w *v1alpha1.WebMetric, method string) (*http.Request, error) {

@@ -73,7 +73,7 @@ func (r *rules) servingNow() int {
 }
 
 // limits are the least pods that must serve and the most that there may be. A wrong spec allows everything: nothing acts on it.
-func (s resolved) limits(ro *v1alpha1.Rollout) (least, most int) {
+func (s resolved) limits() (least, most int) {
 	switch strategy := s.spec.Strategy.(type) {
 	case spec.Canary:
 		if strategy.Traffic != nil {
@@ -81,11 +81,7 @@ func (s resolved) limits(ro *v1alpha1.Rollout) (least, most int) {
 		}
 		return int(s.spec.Replicas - strategy.MaxUnavailable), int(s.spec.Replicas + strategy.MaxSurge)
 	case spec.BlueGreen:
-		least := int(s.spec.Replicas)
-		if at := ro.Spec.RestartAt; at != nil && !at.Equal(ro.Status.RestartedAt) {
-			least -= int(strategy.MaxUnavailable)
-		}
-		return least, math.MaxInt32
+		return int(s.spec.Replicas - strategy.MaxUnavailable), math.MaxInt32
 	}
 	return 0, math.MaxInt32
 }
@@ -103,7 +99,7 @@ func (r *rules) allow(s resolved) {
 	if !s.ok {
 		return
 	}
-	least, most := s.limits(r.world.Rollout())
+	least, most := s.limits()
 	if isBlueGreen(s) != (r.world.Rollout().Spec.Strategy.BlueGreen != nil) { // what serves is another question now
 		least = 0
 	}
@@ -124,7 +120,7 @@ func (r *rules) catchUp() {
 	if !s.ok {
 		return
 	}
-	least, most := s.limits(r.world.Rollout())
+	least, most := s.limits()
 	if r.serving >= least {
 		r.floor, r.missing = least, 0
 	}

@@ -3,6 +3,7 @@ package explore
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -22,10 +23,14 @@ var templates = []string{"smoke", "load"}
 
 // services are the names of those that a Rollout of the history may name.
 func (h *history) services() []string {
+	named := allServices[:2]
 	if h.Routed {
-		return allServices
+		named = allServices
 	}
-	return allServices[:2]
+	if h.Hands {
+		named = slices.Concat(named, spareServices)
+	}
+	return named
 }
 
 // furnish puts into the world what a Rollout may name.
@@ -189,7 +194,7 @@ func summary(w *sim.World) string {
 		step = *s.CurrentStepIndex
 	}
 	text := fmt.Sprintf("%s %q step %d, stable %s, current %s, pods: %s", s.Phase, s.Message, step, s.StableRS, s.CurrentPodHash, w.Pods())
-	for _, name := range allServices {
+	for _, name := range everyService {
 		if s := w.Service(name); s != nil {
 			text += fmt.Sprintf("; %s selects %s", name, s.Spec.Selector[v1alpha1.PodTemplateHashLabel])
 		}

@@ -5,6 +5,7 @@
 //	disorder.go  what people and fate do
 //	shell.go     tier two: what goes wrong around the controller's own shell
 //	rules.go     what must hold at every instant
+//	hands.go     people who lay hands on what is managed, and in hands_rules.go what becomes of that
 //
 // and beside these experiment_history.go, experiment_disorder.go and experiment_rules.go for worlds with Experiments, alone and as steps, and
 // AnalysisRuns that are measured.

@@ -19,6 +19,7 @@ var (
 	routed  = flag.Bool("routed", false, "whether the canaries of the one history have routers or Services")
 	shelled = flag.Bool("shell", false, "whether the controller's own shell is played")
 	standby = flag.Bool("standby", false, "whether processes that take over may be behind")
+	hands   = flag.Bool("hands", false, "whether people lay hands on what is managed in the one history")
 	moves   = flag.String("moves", "all", "which of its moves to replay, with commas; empty for none")
 	without = flag.String("without", "", "which kinds of disorder to leave out of it, with commas: staleness, crashes, delays")
 )
@@ -28,6 +29,12 @@ func TestExplore(t *testing.T) { explore(t, Trial{}, *seeds) }
 
 // TestExploreRouted plays half as many with canaries that have routers, or Services of their own.
 func TestExploreRouted(t *testing.T) { explore(t, Trial{Routed: true}, (*seeds+1)/2) }
+
+// TestExploreHands and TestExploreHandsRouted play half as many of each in which people lay hands on what is managed.
+func TestExploreHands(t *testing.T) { explore(t, Trial{Hands: true}, (*seeds+1)/2) }
+
+// TestExploreHandsRouted does so with canaries that have routers, or Services of their own.
+func TestExploreHandsRouted(t *testing.T) { explore(t, Trial{Routed: true, Hands: true}, (*seeds+3)/4) }
 
 // TestExploreShell and TestExploreShellRouted play the controller's own shell, one history for each twenty of the others. In every other
 // one without routers standbys take over, which may be behind; -standby has them do so in all.
@@ -66,7 +73,7 @@ func explore(t *testing.T, kind Trial, count uint64) {
 				if n >= *first+count {
 					return
 				}
-				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && (*standby || !kind.Routed && n%2 == 0), Experiments: kind.Experiments}, Real, nil); fault != nil {
+				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && (*standby || !kind.Routed && n%2 == 0), Experiments: kind.Experiments, Hands: kind.Hands}, Real, nil); fault != nil {
 					failed.Add(1)
 					t.Error(Shrink(fault, Real))
 				}
@@ -108,7 +115,7 @@ func TestReplay(t *testing.T) {
 
 // replayed is the trial that the flags tell of.
 func replayed(t *testing.T) Trial {
-	trial := Trial{Seed: *seed, Routed: *routed, Shell: *shelled, Standby: *standby, Experiments: *experiments}
+	trial := Trial{Seed: *seed, Routed: *routed, Shell: *shelled, Standby: *standby, Experiments: *experiments, Hands: *hands}
 	if *moves != "all" {
 		trial.Moves = []int{}
 		for text := range strings.FieldsFuncSeq(*moves, func(r rune) bool { return r == ',' }) {

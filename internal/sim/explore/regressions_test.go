@@ -66,6 +66,9 @@ var regressions = []struct {
 	{Trial{Seed: 22335, Moves: []int{0, 1, 2, 3, 4}, Without: []Disorder{Crashes}}, "a preview that came back lost pods within its delay"},
 	{Trial{Seed: 23667, Moves: []int{0, 3, 4, 5}, Without: []Disorder{Staleness, Crashes}}, "the same, before it had a deadline"},
 	{Trial{Seed: 209423, Moves: []int{0, 1, 2, 8}, Without: quiet}, "a pause that the spec asked for no more went on while pods were missing, and no deadline counted"},
+	{Trial{Seed: 509323, Routed: true, Moves: []int{2, 3, 5, 6, 7, 8, 10}, Without: []Disorder{Staleness, Crashes}}, "what carried everything held the room that the new version needed, the stable one being gone"},
+	{Trial{Seed: 510089, Routed: true, Moves: []int{5, 7, 8}, Without: quiet}, "the same, with one pod of room"},
+	{Trial{Seed: 510668, Hands: true, Moves: []int{2, 3, 4}, Without: []Disorder{Staleness, Crashes}}, "the active Service stayed with a switched version whose ReplicaSet was deleted"},
 	{Trial{Seed: 2999, Moves: []int{5, 6, 7}, Without: quiet}, "the restart of a preview brought up a pod in each pass"},
 }
 

@@ -209,8 +209,12 @@ func (h *history) sortedRoutesOf(c *v1alpha1.CanaryStrategy) []*unstructured.Uns
 }
 
 func (h *history) disturbances() []disturbance {
+	all := disturbances
 	if h.Routed {
-		return slices.Concat(disturbances, routedDisturbances)
+		all = slices.Concat(all, routedDisturbances)
 	}
-	return disturbances
+	if h.Hands {
+		all = slices.Concat(all, handDisturbances)
+	}
+	return all
 }

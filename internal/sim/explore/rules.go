@@ -117,6 +117,7 @@ func (r *rules) plan(p sim.Pass) {
 	r.gates(p, s)
 	r.delays(p, s)
 	r.carried(p, s)
+	r.hands(p, s)
 }
 
 // write is called before each write of tier two's shell: between a decision and its writes other things may happen.

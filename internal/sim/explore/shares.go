@@ -89,7 +89,7 @@ type picture struct {
 
 func (r *rules) picture() picture {
 	p := picture{services: map[string]string{}, routes: maps.Clone(r.world.Routes()), sizes: map[string]int{}}
-	for _, name := range allServices {
+	for _, name := range everyService {
 		if s := r.world.Service(name); s != nil {
 			p.services[name] = selected(s)
 		}

@@ -18,7 +18,7 @@ import (
 type switches struct {
 	// active is the version that the active Service selects.
 	active string
-	// byHand is the last one that somebody else made it select.
+	// byHand is the last one that somebody else made it select, which gives that no right to be.
 	byHand string
 	// served are the versions that it has selected, ever.
 	served map[string]bool
@@ -70,7 +70,6 @@ func (r *rules) seeEdit() {
 		delete(r.left, r.active)
 		delete(r.left, now)
 		r.active, r.byHand = now, now
-		r.served[now] = true // as far as anybody can tell
 		r.floor = 0
 	}
 	r.seeDelays(s)
@@ -108,27 +107,42 @@ func (r *rules) gates(p sim.Pass, s spec.Rollout) {
 		if !ok || u.From.Name != b.ActiveService || selected(u.From) == selected(u.To) {
 			continue
 		}
-		to, from := selected(u.To), p.Observed.Rollout.Status
-		have, replicas := carries(find(p.Observed, to)), int(s.Replicas)
+		to := selected(u.To)
+		have, replicas, whole := carries(find(p.Observed, to)), int(s.Replicas), int(s.Replicas-b.MaxUnavailable)
 		switch leaving := carries(find(p.Observed, selected(u.From))); {
 		case replicas > 0 && have == 0:
 			r.history.fail("traffic", "%s is pointed at %s, which has no available pod", b.ActiveService, to)
-		case have < min(replicas, leaving):
+		case have < min(whole, leaving) && selected(u.From) != r.byHand: // an edit gives nobody a claim
 			r.history.fail("traffic", "%s is pointed at %s, which has %d available pods, instead of at %d", b.ActiveService, to, have, leaving)
 		}
-		if to != status.CurrentPodHash || to == from.StableRS || from.StableRS == "" || status.PromoteFull || from.PromoteFull || r.served[to] {
+		if r.mayServe(p.Observed, status, to) {
 			continue
 		}
-		if have < replicas {
+		if have < whole {
 			r.history.fail("traffic", "%s is switched to %s, of which %d of %d pods are available", b.ActiveService, to, have, replicas)
 		}
-		if b.Gate != nil && b.Gate.Indefinite && !r.approved[to] {
-			r.history.fail("gate", "%s is switched to %s, and nobody promoted it", b.ActiveService, to)
-		}
-		if run := status.BlueGreen.PrePromotionAnalysisRunStatus; b.PrePromotion != nil && !r.approved[to] && (run == nil || run.Status != v1alpha1.AnalysisPhaseSuccessful) {
-			r.history.fail("gate", "%s is switched to %s before its analysis has passed", b.ActiveService, to)
+		if closed := r.closed(b, status, to); closed != "" {
+			r.history.fail("gate", "%s is switched to %s, and %s", b.ActiveService, to, closed)
 		}
 	}
+}
+
+// mayServe reports whether a version needs to pass no gate: it has served, it is not the one on trial, or there is nothing else.
+func (r *rules) mayServe(o plan.Observed, status v1alpha1.RolloutStatus, hash string) bool {
+	from := o.Rollout.Status
+	return hash != status.CurrentPodHash || hash == from.StableRS || from.StableRS == "" || status.PromoteFull || from.PromoteFull || r.served[hash] ||
+		find(o, from.StableRS) == nil
+}
+
+// closed is which gate before the switch a version has not passed, empty if it has passed all.
+func (r *rules) closed(b spec.BlueGreen, status v1alpha1.RolloutStatus, hash string) string {
+	if b.Gate != nil && b.Gate.Indefinite && !r.approved[hash] {
+		return "nobody promoted it"
+	}
+	if run := status.BlueGreen.PrePromotionAnalysisRunStatus; b.PrePromotion != nil && !r.approved[hash] && (run == nil || run.Status != v1alpha1.AnalysisPhaseSuccessful) {
+		return "its analysis has not passed"
+	}
+	return ""
 }
 
 // selector checks that a write of a Service touches one label of its selector, and that only to set it, or to give the Service back.

@@ -19,6 +19,8 @@ type Trial struct {
 	Standby bool
 	// Experiments: the world has Experiments, alone and as steps of canaries, and AnalysisRuns that are measured.
 	Experiments bool
+	// Hands: people lay hands on what is managed: they delete any ReplicaSet, edit Services to any hash, and give them other names.
+	Hands bool
 	// Moves are the disturbances that happen, by their place in the seed's history; nil for all of them.
 	Moves []int
 	// Without are kinds of disorder that are left out.
@@ -62,6 +64,9 @@ func (t Trial) flags() string {
 	}
 	if t.Experiments {
 		text += " -experiments"
+	}
+	if t.Hands {
+		text += " -hands"
 	}
 	if t.Moves != nil {
 		var moves []string

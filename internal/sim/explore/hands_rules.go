@@ -1,0 +1,136 @@
+package explore
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// hands checks what becomes of Services that people edited, and gave other names, and of the pods that are left where they deleted others.
+func (r *rules) hands(p sim.Pass, s spec.Rollout) {
+	status := after(p)
+	if status.Phase == v1alpha1.RolloutPhaseDegraded && invalid(&v1alpha1.Rollout{Status: status}, "") || len(p.Plan.Needs) > 0 {
+		return // nothing is routed until somebody has set right what is wrong
+	}
+	r.released(p, s, status)
+	switch strategy := s.Strategy.(type) {
+	case spec.BlueGreen:
+		r.lastPods(p, s)
+		if !p.Observed.Rollout.Spec.Paused || status.Abort {
+			r.activeRepaired(p, strategy, status)
+		}
+	case spec.Canary:
+		r.canaryRepaired(p, strategy, status)
+	}
+}
+
+// lastPods checks that the last available pods of a Rollout are not taken away where what served is gone.
+func (r *rules) lastPods(p sim.Pass, s spec.Rollout) {
+	from, status := p.Observed.Rollout.Status, after(p)
+	if from.StableRS == "" || status.StableRS == status.CurrentPodHash || find(p.Observed, from.StableRS) != nil {
+		return
+	}
+	before, left := 0, 0
+	for _, rs := range p.Observed.ReplicaSets {
+		n := carries(rs)
+		before += n
+		for _, c := range p.Plan.Shrink {
+			if u, ok := c.(plan.UpdateReplicaSet); ok && u.From.Name == rs.Name {
+				n = min(n, replicas(u.To))
+			}
+		}
+		left += n
+	}
+	if s.Replicas > 0 && before > 0 && left == 0 {
+		r.history.fail("last", "the last %d available pods are taken away: %s", before, summary(r.world))
+	}
+}
+
+// released checks that no Service is given back to the pods of several versions in the middle of an update, where Services and routes say who
+// gets what.
+func (r *rules) released(p sim.Pass, s spec.Rollout, status v1alpha1.RolloutStatus) {
+	if c, ok := s.Strategy.(spec.Canary); ok && c.Traffic == nil {
+		return
+	}
+	for _, c := range p.Plan.Route {
+		u, ok := c.(plan.UpdateService)
+		if !ok || u.To.Annotations[v1alpha1.ManagedByAnnotation] != "" || selected(u.From) == "" {
+			continue
+		}
+		for _, rs := range p.Observed.ReplicaSets {
+			if n := max(replicas(rs), int(rs.Status.Replicas)); hashOf(rs) != status.StableRS && n > 0 {
+				r.history.fail("release", "%s is given back and would send to %d pods of %s", u.From.Name, n, rs.Name)
+			}
+		}
+	}
+}
+
+// activeRepaired checks that a pass leaves the active Service at a version that may serve, and that can if any can.
+func (r *rules) activeRepaired(p sim.Pass, b spec.BlueGreen, status v1alpha1.RolloutStatus) {
+	service := selectedBehind(p, b.ActiveService)
+	from := p.Observed.Rollout.Status
+	if service == nil || from.BlueGreen.ActiveSelector == "" {
+		return
+	}
+	hash, stable := selected(service), carries(find(p.Observed, status.StableRS))
+	if stable == 0 {
+		if status.StableRS != status.CurrentPodHash && find(p.Observed, from.StableRS) == nil && carries(find(p.Observed, hash)) == 0 {
+			if left := r.anyPods(p.Observed); left != "" {
+				r.history.fail("repair", "%s is left at %q, which has no pods, and %s has", b.ActiveService, hash, left)
+			}
+		}
+		return
+	}
+	switch {
+	case hash == status.StableRS:
+	case find(p.Observed, hash) == nil:
+		r.history.fail("repair", "%s is left at %q, which is no version", b.ActiveService, hash)
+	case hash == status.CurrentPodHash && !r.mayServe(p.Observed, status, hash):
+		if closed := r.closed(b, status, hash); closed != "" {
+			r.history.fail("repair", "%s is left at %s, and %s", b.ActiveService, hash, closed)
+		}
+	case hash != status.CurrentPodHash && hash == r.byHand && !r.served[hash]:
+		r.history.fail("repair", "%s is left at %s, where somebody's edit has it", b.ActiveService, hash)
+	}
+}
+
+// anyPods is a version that has pods which serve and stay, empty if none has.
+func (r *rules) anyPods(o plan.Observed) string {
+	for _, rs := range o.ReplicaSets {
+		if carries(rs) > 0 && rs.Status.ObservedGeneration >= rs.Generation {
+			return hashOf(rs)
+		}
+	}
+	return ""
+}
+
+// canaryRepaired checks that a pass leaves no Service of a canary without a router at a version that is not there, where one can answer.
+func (r *rules) canaryRepaired(p sim.Pass, c spec.Canary, status v1alpha1.RolloutStatus) {
+	left := r.anyPods(p.Observed)
+	if left == "" || c.Traffic != nil {
+		return
+	}
+	for _, name := range []string{c.CanaryService.Name, c.StableService.Name} {
+		if s := selectedBehind(p, name); s != nil && selected(s) != "" && find(p.Observed, selected(s)) == nil && selected(s) != status.CurrentPodHash {
+			r.history.fail("repair", "%s is left at %s, which is no version", name, selected(s))
+		}
+	}
+}
+
+// selectedBehind is a Service as a pass leaves it, nil if there is none of that name.
+func selectedBehind(p sim.Pass, name string) *corev1.Service {
+	for _, c := range p.Plan.Route {
+		if u, ok := c.(plan.UpdateService); ok && u.From.Name == name {
+			return u.To
+		}
+	}
+	if i := slices.IndexFunc(p.Observed.Services, func(s *corev1.Service) bool { return s.Name == name }); i >= 0 {
+		return p.Observed.Services[i]
+	}
+	return nil
+}
