@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 func TestKubectlApplyInstalls(t *testing.T) {
 	ns := playtest.New(t)
 	for range 2 {
-		kubectl(t, ns, "apply", "-f", "crd", "-f", "rbac", "-f", "install")
+		kubectl(t, ns, "apply", "-f", "crd", "-f", "rbac", "-f", "policy", "-f", "install")
 	}
 }
 

@@ -139,7 +139,7 @@ func (s *story) connect() error {
 }
 
 func (s *story) install(ctx context.Context) error {
-	if err := s.kubectl(ctx, "apply", "-f", "config/crd", "-f", "config/rbac"); err != nil {
+	if err := s.kubectl(ctx, "apply", "-f", "config/crd", "-f", "config/rbac", "-f", "config/policy"); err != nil {
 		return err
 	}
 	return s.kubectl(ctx, "wait", "--for=condition=Established", "customresourcedefinitions", "--all", "--timeout=30s")

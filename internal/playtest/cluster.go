@@ -171,11 +171,11 @@ func (c *Cluster) connect() error {
 	return err
 }
 
-// install does what a user does: the CRDs, then the namespace and the rights of the controller.
+// install does what a user does: the CRDs, then the namespace and the rights of the controller, and what only it may write.
 func (c *Cluster) install() error {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	for _, pattern := range []string{"config/crd/*.yaml", "config/rbac/*.yaml"} {
+	for _, pattern := range []string{"config/crd/*.yaml", "config/rbac/*.yaml", "config/policy/*.yaml"} {
 		files, err := filepath.Glob(filepath.Join(Root(), pattern))
 		if err != nil || len(files) == 0 {
 			return fmt.Errorf("no manifests at %s (%w)", pattern, err)

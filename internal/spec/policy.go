@@ -1,0 +1,76 @@
+package spec
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// Policy is what the operator of the controller lets Rollouts do beyond what is safe where tenants share a cluster. The zero value allows
+// none of it.
+type Policy struct {
+	// AllowIngressAnnotations are keys of annotations, with * for any characters, that Rollouts may have the controller write on canary
+	// Ingresses although they could give their authors rights that these do not have.
+	AllowIngressAnnotations []string
+}
+
+// IngressAnnotationsFlag is the controller's flag that sets [Policy.AllowIngressAnnotations].
+const IngressAnnotationsFlag = "--allow-ingress-annotations"
+
+// Problems are what the policy refuses of a Rollout.
+func (p Policy) Problems(r Rollout) []Problem {
+	canary, ok := r.Strategy.(Canary)
+	if !ok || canary.Traffic == nil {
+		return nil
+	}
+	var all problems
+	for _, router := range canary.Traffic.Routers {
+		if nginx, ok := router.(Nginx); ok {
+			p.ingressAnnotations(&all, nginx)
+		}
+	}
+	return all
+}
+
+// ingressAnnotations refuses annotations that are code or credentials to ingress-nginx, or that mean something to another program. The
+// controller's rights on Ingresses would stand in for those of the Rollout's author, and admission that goes by user would see the controller.
+func (p Policy) ingressAnnotations(all *problems, n Nginx) {
+	for _, key := range slices.Sorted(maps.Keys(n.Annotations)) {
+		if why := danger(key, n.Prefix); why != "" && !p.allows(key) {
+			all.add(n.Field, "annotation %q %s: remove it from additionalIngressAnnotations or canaryIngressAnnotations, or have the operator set the controller's flag %s=%s",
+				key, why, IngressAnnotationsFlag, key)
+		}
+	}
+}
+
+// danger is why an annotation is refused unless the operator allows it, empty if it is harmless. Any prefix may be named as that of
+// ingress-nginx, so under another one than its own those keys are harmless that are about canaries.
+func danger(key, prefix string) string {
+	const ofAnother = "may mean something to another program than ingress-nginx"
+	name, ours := strings.CutPrefix(key, prefix+"/")
+	switch {
+	case !ours:
+		return ofAnother
+	case strings.HasSuffix(name, "-snippet"):
+		return "is configuration that ingress-nginx runs as it is"
+	case strings.HasPrefix(name, "auth-"), name == "enable-global-auth":
+		return "decides about authentication"
+	case prefix != v1alpha1.DefaultNginxAnnotationPrefix && !strings.HasPrefix(name, "canary-"):
+		return ofAnother
+	}
+	return ""
+}
+
+func (p Policy) allows(key string) bool {
+	return slices.ContainsFunc(p.AllowIngressAnnotations, func(pattern string) bool {
+		parts := strings.Split(pattern, "*")
+		for i := range parts {
+			parts[i] = regexp.QuoteMeta(parts[i])
+		}
+		fits, err := regexp.MatchString("^"+strings.Join(parts, ".*")+"$", key)
+		return err == nil && fits
+	})
+}
