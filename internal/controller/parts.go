@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/analysis/measure"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
@@ -32,9 +33,11 @@ type Parts struct {
 	Mapper      meta.RESTMapper
 	// Namespace is the one to look after; empty for all.
 	Namespace string
-	Events    record.EventRecorder
-	Log       *slog.Logger
-	Meters    *telemetry.Meters
+	// Policy is what the operator lets Rollouts do.
+	Policy spec.Policy
+	Events record.EventRecorder
+	Log    *slog.Logger
+	Meters *telemetry.Meters
 	// Engine decides about Rollouts; nil for plan.Next.
 	Engine func(plan.Observed) plan.Plan
 	// Experiment decides about Experiments; nil for experiment.Next.

@@ -34,12 +34,14 @@ type Rollouts struct {
 	workloads *workloads
 	// routes reads what traffic routers read and write.
 	routes *routes
+	// policy is what the operator lets Rollouts do.
+	policy spec.Policy
 	engine func(plan.Observed) plan.Plan
 }
 
 // NewRollouts returns the reconciler of Rollouts, which can be used once it knows how to follow what they name.
 func NewRollouts(p Parts) *Rollouts {
-	r := &Rollouts{writer: newWriter(p.Clock, p.Client, p.Live, p.Log), events: p.Events, late: newLate(), meters: p.Meters, engine: p.Engine}
+	r := &Rollouts{writer: newWriter(p.Clock, p.Client, p.Live, p.Log), events: p.Events, late: newLate(), meters: p.Meters, policy: p.Policy, engine: p.Engine}
 	if r.engine == nil {
 		r.engine = plan.Next
 	}

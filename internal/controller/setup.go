@@ -35,6 +35,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
+	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
@@ -60,6 +61,8 @@ type Options struct {
 	JobKubeconfig, JobNamespace string
 	// AllowUnconfinedJobs lets Jobs have any pod spec and service account that do not run in their AnalysisRun's own namespace.
 	AllowUnconfinedJobs bool
+	// Policy is what Rollouts may do beyond what is safe where tenants share a cluster.
+	Policy spec.Policy
 	// RolloutResync is how often every Rollout is looked at although nothing has happened.
 	RolloutResync time.Duration
 	// PerObjectMetrics has histograms and counts of requests tell single objects apart.
@@ -107,7 +110,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	}
 	parts := Parts{
 		Clock: clock.RealClock{}, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(), Sets: sets, Mapper: mgr.GetRESTMapper(),
-		Namespace: o.Namespace, Events: events, Log: log, Meters: meters,
+		Namespace: o.Namespace, Policy: o.Policy, Events: events, Log: log, Meters: meters,
 	}
 	rollouts := NewRollouts(parts)
 	rollouts.traces = traces

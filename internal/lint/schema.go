@@ -107,8 +107,8 @@ func (l *linter) checkRollout(o *object, ro *v1alpha1.Rollout) {
 			l.problems(o, problems)
 		}
 	}
-	_, problems := spec.Resolve(with)
-	l.problems(o, problems)
+	resolved, problems := spec.Resolve(with)
+	l.problems(o, append(problems, spec.Policy{}.Problems(resolved)...))
 	for _, h := range hazard.Of(with) {
 		l.warn(o, h.Field, "%s", h.Text)
 	}

@@ -17,7 +17,7 @@ func Next(o Observed) Plan {
 	}
 	written, problems := spec.WithWorkload(o.Rollout, o.Workload)
 	r, others := spec.Resolve(written)
-	problems = append(problems, others...)
+	problems = append(append(problems, others...), o.Policy.Problems(r)...)
 	problems = append(problems, unreadableAbort(o.Rollout)...)
 	p := newPass(o, r)
 	if len(problems) > 0 {

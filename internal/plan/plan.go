@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
 
@@ -16,6 +17,8 @@ import (
 // change of a plan carries the resourceVersion it was decided on.
 type Observed struct {
 	Now time.Time
+	// Policy is what the operator allows; the zero value is the default.
+	Policy spec.Policy
 	// Rollout as read from the API server, defaults not filled in.
 	Rollout *v1alpha1.Rollout
 	// RolloutLive: the API server said in this very pass that the Rollout is there and stays.
@@ -44,6 +47,9 @@ type Observed struct {
 	Templates analysis.Templates
 	// Experiments that the Rollout controls, in any order.
 	Experiments []*v1alpha1.Experiment
+	// ExperimentSets and ExperimentServices are what the current one of those Experiments controls, in any order.
+	ExperimentSets     []*appsv1.ReplicaSet
+	ExperimentServices []*corev1.Service
 	// LiveExperiment is the name of the one that was read from the API server in this very pass, as [NeedLiveExperiment] asks.
 	LiveExperiment string
 	// ExperimentFailures are why Experiments that earlier plans of this same pass wanted could not be created.

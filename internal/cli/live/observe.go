@@ -30,6 +30,17 @@ var (
 	horizontalPodAutoscalers = autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers")
 )
 
+// policyFor is what the controller's operator seems to allow, which no object tells: whatever the Rollout asks for, unless the controller has
+// refused its spec.
+func policyFor(ro *v1alpha1.Rollout) spec.Policy {
+	for _, c := range ro.Status.Conditions {
+		if c.Type == v1alpha1.ConditionInvalidSpec && c.Status == corev1.ConditionTrue {
+			return spec.Policy{}
+		}
+	}
+	return spec.Policy{AllowIngressAnnotations: []string{"*"}}
+}
+
 // Observe reads all that the engine's decisions about a Rollout depend on. The controller reads the same from its caches; here everything
 // comes from the API server, so nothing need be read again before pods go.
 func (c Client) Observe(ctx context.Context, name string, now time.Time) (plan.Observed, error) {
@@ -37,12 +48,13 @@ func (c Client) Observe(ctx context.Context, name string, now time.Time) (plan.O
 	if err != nil {
 		return plan.Observed{}, err
 	}
-	o := plan.Observed{Now: now, Rollout: ro, ServicesLive: true, RoutesLive: true, Templates: analysis.Templates{}}
+	o := plan.Observed{Now: now, Policy: policyFor(ro), Rollout: ro, ServicesLive: true, RoutesLive: true, Templates: analysis.Templates{}}
 	versioned := metav1.ListOptions{LabelSelector: v1alpha1.PodTemplateHashLabel}
 	if o.ReplicaSets, err = listed[appsv1.ReplicaSet](ctx, c, replicaSets, versioned); err != nil {
 		return plan.Observed{}, err
 	}
-	o.ReplicaSets = controlled(o.ReplicaSets, ro)
+	sets := o.ReplicaSets
+	o.ReplicaSets = controlled(slices.Clone(sets), ro)
 	if o.AnalysisRuns, err = listed[v1alpha1.AnalysisRun](ctx, c, AnalysisRuns, metav1.ListOptions{}); err != nil {
 		return plan.Observed{}, err
 	}
@@ -51,6 +63,9 @@ func (c Client) Observe(ctx context.Context, name string, now time.Time) (plan.O
 		return plan.Observed{}, err
 	}
 	o.Experiments = controlled(o.Experiments, ro)
+	if err := c.observeExperiment(ctx, &o, sets); err != nil {
+		return plan.Observed{}, err
+	}
 	if err := c.AddTemplates(ctx, o.Templates, analysis.References(ro)...); err != nil {
 		return plan.Observed{}, err
 	}
@@ -61,6 +76,20 @@ func (c Client) Observe(ctx context.Context, name string, now time.Time) (plan.O
 		return plan.Observed{}, err
 	}
 	return o, c.observeWorkload(ctx, &o)
+}
+
+// observeExperiment adds what the Experiment of the current step controls.
+func (c Client) observeExperiment(ctx context.Context, o *plan.Observed, sets []*appsv1.ReplicaSet) error {
+	i := slices.IndexFunc(o.Experiments, func(ex *v1alpha1.Experiment) bool { return ex.Name == o.Rollout.Status.Canary.CurrentExperiment })
+	if i < 0 {
+		return nil
+	}
+	all, err := listed[corev1.Service](ctx, c, services, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	o.ExperimentSets, o.ExperimentServices = controlled(sets, o.Experiments[i]), controlled(all, o.Experiments[i])
+	return nil
 }
 
 // routesOf reads the objects of the Rollout's traffic routers, as far as they exist.

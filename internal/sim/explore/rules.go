@@ -321,6 +321,7 @@ func (r *rules) resolve(ro *v1alpha1.Rollout, workload metav1.Object) (spec.Roll
 	if r.read.rollout != ro || r.read.workload != workload {
 		written, problems := spec.WithWorkload(ro, workload)
 		s, others := spec.Resolve(written)
+		others = append(others, spec.Policy{}.Problems(s)...)
 		r.read = reading{ro, workload, resolved{s, len(problems)+len(others) == 0}}
 	}
 	return r.read.spec, r.read.ok

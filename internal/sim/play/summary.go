@@ -28,6 +28,7 @@ func (p *player) summarise() view.Simulation {
 		written, _ = spec.WithWorkload(ro, d)
 	}
 	resolved, problems := spec.Resolve(written)
+	problems = append(problems, spec.Policy{}.Problems(resolved)...)
 	if canary, ok := resolved.Strategy.(spec.Canary); ok {
 		for _, step := range canary.Steps {
 			s.Steps = append(s.Steps, fmt.Sprint(step))
