@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -42,7 +43,7 @@ func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.
 	if err := r.client.Get(ctx, key, &rollout); err != nil {
 		return plan.Observed{}, err
 	}
-	seen := plan.Observed{Now: r.clock.Now(), Rollout: &rollout}
+	seen := plan.Observed{Now: r.clock.Now(), Policy: r.policy, Rollout: &rollout}
 	versions := map[types.UID]string{rollout.UID: rollout.ResourceVersion}
 	var err error
 	if seen.ReplicaSets, err = r.setsOf(ctx, key, string(rollout.UID), versions); err != nil {
@@ -64,6 +65,9 @@ func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.
 		seen.Experiments = append(seen.Experiments, &experiments.Items[i])
 		versions[experiments.Items[i].UID] = experiments.Items[i].ResourceVersion
 	}
+	if err := r.observeExperiment(ctx, &seen); err != nil {
+		return plan.Observed{}, err
+	}
 	if err := r.observeServices(ctx, &seen, versions); err != nil {
 		return plan.Observed{}, err
 	}
@@ -77,6 +81,32 @@ func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.
 		return plan.Observed{}, err
 	}
 	return seen, nil
+}
+
+// observeExperiment adds what the Experiment of the current step controls.
+func (r *Rollouts) observeExperiment(ctx context.Context, seen *plan.Observed) error {
+	current := seen.Rollout.Status.Canary.CurrentExperiment
+	i := slices.IndexFunc(seen.Experiments, func(ex *v1alpha1.Experiment) bool { return ex.Name == current })
+	if i < 0 {
+		return nil
+	}
+	owned := []client.ListOption{
+		client.InNamespace(seen.Rollout.Namespace), client.MatchingFields{ownerIndex: string(seen.Experiments[i].UID)}, client.UnsafeDisableDeepCopy,
+	}
+	var sets appsv1.ReplicaSetList
+	var services corev1.ServiceList
+	for _, list := range []client.ObjectList{&sets, &services} {
+		if err := r.client.List(ctx, list, owned...); err != nil {
+			return fmt.Errorf("list what belongs to experiment %s: %w", current, err)
+		}
+	}
+	for i := range sets.Items {
+		seen.ExperimentSets = append(seen.ExperimentSets, &sets.Items[i])
+	}
+	for i := range services.Items {
+		seen.ExperimentServices = append(seen.ExperimentServices, &services.Items[i])
+	}
+	return nil
 }
 
 // setsOf are the ReplicaSets in a Rollout's namespace that an owner controls.

@@ -4,7 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
@@ -21,16 +26,43 @@ func (p *pass) experimentDestinations(c spec.Canary) []traffic.Destination {
 		return nil
 	}
 	var out []traffic.Destination
-	for _, t := range step.Templates {
-		i := slices.IndexFunc(ex.Status.TemplateStatuses, func(s v1alpha1.TemplateStatus) bool { return s.Name == t.Name })
-		if t.Weight == nil || *t.Weight == 0 || i < 0 {
+	for i := range step.Templates {
+		t := &step.Templates[i]
+		if t.Weight == nil || *t.Weight == 0 {
 			continue
 		}
-		if s := ex.Status.TemplateStatuses[i]; s.AvailableReplicas > 0 && s.ServiceName != "" {
-			out = append(out, traffic.Destination{Service: s.ServiceName, Hash: s.PodTemplateHash, Weight: *t.Weight})
+		set := p.experimentSet(ex, t.Name)
+		service := p.experimentService(ex, t)
+		if set == nil || service == nil || set.Status.AvailableReplicas == 0 {
+			continue
 		}
+		out = append(out, traffic.Destination{Service: service.Name, Hash: set.Labels[v1alpha1.PodTemplateHashLabel], Weight: *t.Weight})
 	}
 	return out
+}
+
+// experimentSet is the ReplicaSet that an Experiment has for a template, nil if there is none. The Experiment's status tells of it too, which
+// who may write Experiments can write.
+func (p *pass) experimentSet(ex *v1alpha1.Experiment, template string) *appsv1.ReplicaSet {
+	return analysis.FirstNamed(p.ExperimentSets, func(set *appsv1.ReplicaSet) bool {
+		return metav1.IsControlledBy(set, ex) && set.DeletionTimestamp == nil && set.Annotations[v1alpha1.ExperimentTemplateNameAnnotation] == template
+	})
+}
+
+// experimentService is the Service by which a template's pods get traffic, nil if there is none: the one that the step's spec names, and that the
+// Experiment controls.
+func (p *pass) experimentService(ex *v1alpha1.Experiment, t *v1alpha1.RolloutExperimentTemplate) *corev1.Service {
+	name := spec.ExperimentChildName(ex.Name, t.Name)
+	if t.Service != nil && t.Service.Name != "" {
+		name = t.Service.Name
+	}
+	i := slices.IndexFunc(p.ExperimentServices, func(s *corev1.Service) bool {
+		return s.Name == name && metav1.IsControlledBy(s, ex) && s.DeletionTimestamp == nil
+	})
+	if i < 0 {
+		return nil
+	}
+	return p.ExperimentServices[i]
 }
 
 // named are the destinations that the status names already. An Experiment that ends keeps the pods that its Rollout's status names, and what

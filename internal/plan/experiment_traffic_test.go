@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
@@ -12,27 +15,7 @@ import (
 // TestNobodyIsSentToAnExperimentThatHasEnded looks at the two passes in which an Experiment's pods get traffic. The first one names them in
 // the status and tells no router; the second one asks for the Experiment itself, and tells routers only if that goes on.
 func TestNobodyIsSentToAnExperimentThatHasEnded(t *testing.T) {
-	script := sim.NewScript()
-	run := func(lines ...string) {
-		for _, line := range lines {
-			if _, err := script.Run(line); err != nil {
-				t.Fatalf("%s: %v", line, err)
-			}
-		}
-	}
-	run(`rollout web replicas=4 router=gateway port=80 steps="experiment canary:canary:w10 for 1m delay 0; pause"`, "settle")
-	var names, sends plan.Observed
-	script.World.Loop().(*sim.Controller).OnPlan = func(p sim.Pass) {
-		if p.Observed.LiveExperiment != "" {
-			sends = p.Observed
-		} else if sends.Rollout == nil && p.Plan.Record != nil {
-			names = p.Observed
-		}
-	}
-	run("set image v2", "advance 25s")
-	if sends.Rollout == nil {
-		t.Fatal("no pass has asked for the Experiment itself")
-	}
+	names, sends := sending(t)
 	name := sends.Rollout.Status.Canary.CurrentExperiment
 
 	first := plan.Next(names)
@@ -57,5 +40,86 @@ func TestNobodyIsSentToAnExperimentThatHasEnded(t *testing.T) {
 	ended.Experiments = []*v1alpha1.Experiment{ex}
 	if p := plan.Next(ended); len(p.Route) > 0 || len(p.Record.To.Status.Canary.Weights.Additional) > 0 {
 		t.Errorf("pods of an Experiment that has ended are sent to: %v, %+v", p.Route, p.Record.To.Status.Canary.Weights)
+	}
+}
+
+// sending are what two passes see: that which names an Experiment's pods in the status, and that which sends them traffic.
+func sending(t *testing.T) (names, sends plan.Observed) {
+	t.Helper()
+	script := sim.NewScript()
+	run := func(lines ...string) {
+		for _, line := range lines {
+			if _, err := script.Run(line); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+		}
+	}
+	run(`rollout web replicas=4 router=gateway port=80 steps="experiment canary:canary:w10 for 1m delay 0; pause"`, "settle")
+	script.World.Loop().(*sim.Controller).OnPlan = func(p sim.Pass) {
+		if p.Observed.LiveExperiment != "" {
+			sends = p.Observed
+		} else if sends.Rollout == nil && p.Plan.Record != nil {
+			names = p.Observed
+		}
+	}
+	run("set image v2", "advance 25s")
+	if sends.Rollout == nil {
+		t.Fatal("no pass has asked for the Experiment itself")
+	}
+	return names, sends
+}
+
+// The status of an Experiment is what who may write Experiments wrote. Traffic goes to the Service that the step's spec names, if the
+// Experiment controls it, and if pods that it controls are available.
+func TestTrafficOfAnExperimentGoesToItsOwnService(t *testing.T) {
+	_, sends := sending(t)
+	name := sends.Rollout.Status.Canary.CurrentExperiment
+	own := name + "-canary"
+	for story, c := range map[string]struct {
+		change func(o *plan.Observed, ex *v1alpha1.Experiment)
+		want   string // the Service, empty for none
+	}{
+		"as it is": {func(*plan.Observed, *v1alpha1.Experiment) {}, own},
+		"the status names another Service": {func(_ *plan.Observed, ex *v1alpha1.Experiment) {
+			ex.Status.TemplateStatuses[0].ServiceName, ex.Status.TemplateStatuses[0].PodTemplateHash = "trap", "trap"
+		}, own},
+		"the status says nothing": {func(_ *plan.Observed, ex *v1alpha1.Experiment) { ex.Status.TemplateStatuses = nil }, own},
+		"its spec names another Service": {func(_ *plan.Observed, ex *v1alpha1.Experiment) {
+			ex.Spec.Templates[0].Service = &v1alpha1.TemplateService{Name: "trap"}
+		}, own},
+		"the Service is somebody else's": {func(o *plan.Observed, _ *v1alpha1.Experiment) {
+			service := o.ExperimentServices[0].DeepCopy()
+			service.OwnerReferences[0].UID = "another"
+			o.ExperimentServices = []*corev1.Service{service}
+		}, ""},
+		"nobody controls the Service": {func(o *plan.Observed, _ *v1alpha1.Experiment) {
+			service := o.ExperimentServices[0].DeepCopy()
+			service.OwnerReferences = nil
+			o.ExperimentServices = []*corev1.Service{service}
+		}, ""},
+		"the pods are somebody else's": {func(o *plan.Observed, _ *v1alpha1.Experiment) {
+			set := o.ExperimentSets[0].DeepCopy()
+			set.OwnerReferences[0].UID = "another"
+			o.ExperimentSets = []*appsv1.ReplicaSet{set}
+		}, ""},
+		"no pod is available, whatever the status says": {func(o *plan.Observed, _ *v1alpha1.Experiment) {
+			set := o.ExperimentSets[0].DeepCopy()
+			set.Status.AvailableReplicas = 0
+			o.ExperimentSets = []*appsv1.ReplicaSet{set}
+		}, ""},
+	} {
+		t.Run(story, func(t *testing.T) {
+			seen := sends
+			ex := sends.Experiments[0].DeepCopy()
+			seen.Experiments = []*v1alpha1.Experiment{ex}
+			c.change(&seen, ex)
+			got := ""
+			for _, d := range plan.Next(seen).Record.To.Status.Canary.Weights.Additional {
+				got = d.ServiceName
+			}
+			if got != c.want {
+				t.Errorf("traffic goes to %q, want %q", got, c.want)
+			}
+		})
 	}
 }

@@ -47,6 +47,7 @@ func (w *World) observe(v View) (o plan.Observed, unseen reports) {
 	w.observeWorkload(&o)
 	w.observeAnalyses(&o, v.AnalysisRuns)
 	o.Experiments = w.experiments.past.see(v.Experiments)
+	o.ExperimentSets, o.ExperimentServices = ofExperiments(sets.sets), ofExperiments(o.Services)
 	return o, unseen
 }
 

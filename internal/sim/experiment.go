@@ -259,6 +259,11 @@ func ofRollout[T metav1.Object](w *World, objects []T) []T {
 	return slices.DeleteFunc(slices.Clone(objects), func(obj T) bool { return ofExperiment(obj) || w.orphaned && ofNobody(obj) })
 }
 
+// ofExperiments are those of the objects that are an Experiment's.
+func ofExperiments[T metav1.Object](objects []T) []T {
+	return slices.DeleteFunc(slices.Clone(objects), func(obj T) bool { return !ofExperiment(obj) })
+}
+
 func ofExperiment(obj metav1.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(obj)
 	return owner != nil && owner.Kind == v1alpha1.KindExperiment
