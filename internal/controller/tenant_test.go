@@ -185,3 +185,58 @@ func TestJobsInASharedNamespaceAreConfined(t *testing.T) {
 		t.Errorf("a Job without any rights: %s", got)
 	}
 }
+
+// A tenant makes AnalysisRuns that look like those of a step, and says that they were successful. The Rollout controls none of them, so it
+// begins its own, and leaves theirs alone.
+func TestAForgedAnalysisRunIsNoVerdict(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	tenant := ns.As("tenant", analysisWriter, unguarded)
+	createTemplate(t, ns, "smoke")
+	ns.StartController()
+	ns.CreateRollout(canary(1, `{steps: [{pause: {}}, {analysis: {templates: [{templateName: smoke}]}}]}`))
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	ns.SetImage("web", "nginx:2")
+	paused := ns.WaitForRollout("web", "to pause", playtest.Paused)
+	name := "web-" + paused.Status.CurrentPodHash + "-2-1"
+
+	var template v1alpha1.AnalysisTemplate
+	if err := ns.Client.Get(t.Context(), client.ObjectKey{Namespace: ns.Name, Name: "smoke"}, &template); err != nil {
+		t.Fatal(err)
+	}
+	forged := func(name string, phase v1alpha1.AnalysisPhase, owners ...metav1.OwnerReference) {
+		run := &v1alpha1.AnalysisRun{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: ns.Name, Name: name, OwnerReferences: owners,
+				Labels:      map[string]string{"app": "web", "rollout-type": "Step", "step-index": "1", "rollouts-pod-template-hash": paused.Status.CurrentPodHash},
+				Annotations: map[string]string{"rollout.argoproj.io/revision": "2"},
+			},
+			Spec:   v1alpha1.AnalysisRunSpec{Metrics: template.Spec.Metrics, Args: template.Spec.Args},
+			Status: v1alpha1.AnalysisRunStatus{Phase: phase},
+		}
+		if err := tenant.Create(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forged(name, v1alpha1.AnalysisPhaseSuccessful)
+	forged(name+".1", "")
+	forged(name+".2", v1alpha1.AnalysisPhaseSuccessful, metav1.OwnerReference{ // an owner, which does not control it
+		APIVersion: "argoproj.io/v1alpha1", Kind: "Rollout", Name: paused.Name, UID: paused.UID,
+	})
+
+	ns.PatchStatus("web", resume)
+	run := ns.WaitForAnalysisRun(name+".3", "to begin", func(*v1alpha1.AnalysisRun) bool { return true })
+	judged := ns.WaitForRollout("web", "to wait for its own analysis", func(ro *v1alpha1.Rollout) bool {
+		return ro.Status.Canary.CurrentStepAnalysisRunStatus != nil
+	})
+	if got := judged.Status.Canary.CurrentStepAnalysisRunStatus.Name; got != run.Name || !metav1.IsControlledBy(run, paused) {
+		t.Errorf("it waits for %s, and %s is controlled by %v", got, run.Name, run.OwnerReferences)
+	}
+	ns.PatchStatus("web", `{"status":{"abort":true}}`)
+	ns.WaitForAnalysisRun(run.Name, "to be ended", func(run *v1alpha1.AnalysisRun) bool { return run.Spec.Terminate })
+	for _, run := range ns.AnalysisRuns() {
+		if run.Spec.Terminate && !metav1.IsControlledBy(&run, paused) {
+			t.Errorf("the abort ends %s, which is not the Rollout's", run.Name)
+		}
+	}
+}
