@@ -194,7 +194,7 @@ func TestAForgedAnalysisRunIsNoVerdict(t *testing.T) {
 	tenant := ns.As("tenant", analysisWriter, unguarded)
 	createTemplate(t, ns, "smoke")
 	ns.StartController()
-	ns.CreateRollout(canary(1, `{steps: [{pause: {}}, {analysis: {templates: [{templateName: smoke}]}}]}`))
+	ns.CreateRollout(canary(1, `{steps: [{pause: {}}, {analysis: {templates: [{templateName: smoke}], args: [{name: hash, value: x}]}}]}`))
 	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
 	ns.SetImage("web", "nginx:2")
 	paused := ns.WaitForRollout("web", "to pause", playtest.Paused)
@@ -211,7 +211,7 @@ func TestAForgedAnalysisRunIsNoVerdict(t *testing.T) {
 				Labels:      map[string]string{"app": "web", "rollout-type": "Step", "step-index": "1", "rollouts-pod-template-hash": paused.Status.CurrentPodHash},
 				Annotations: map[string]string{"rollout.argoproj.io/revision": "2"},
 			},
-			Spec:   v1alpha1.AnalysisRunSpec{Metrics: template.Spec.Metrics, Args: template.Spec.Args},
+			Spec:   v1alpha1.AnalysisRunSpec{Metrics: template.Spec.Metrics, Args: []v1alpha1.Argument{{Name: "hash", Value: new("x")}}},
 			Status: v1alpha1.AnalysisRunStatus{Phase: phase},
 		}
 		if err := tenant.Create(t.Context(), run); err != nil {
