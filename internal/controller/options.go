@@ -57,6 +57,9 @@ func (o Options) Validate() error {
 	if problems := validation.IsValidLabelValue(o.InstanceID); len(problems) > 0 {
 		return fmt.Errorf("--instance-id %q cannot be the value of a label: %s", o.InstanceID, problems[0])
 	}
+	if err := o.Policy.Check(); err != nil {
+		return err
+	}
 	return o.validateMeasurements()
 }
 

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -15,6 +16,19 @@ type Policy struct {
 	// AllowIngressAnnotations are keys of annotations, with * for any characters, that Rollouts may have the controller write on canary
 	// Ingresses although they could give their authors rights that these do not have.
 	AllowIngressAnnotations []string
+}
+
+// patterns are keys of annotations with * for any characters.
+var patterns = regexp.MustCompile(`^[A-Za-z0-9._/*-]+$`)
+
+// Check returns what is wrong with the policy itself.
+func (p Policy) Check() error {
+	for _, pattern := range p.AllowIngressAnnotations {
+		if !patterns.MatchString(pattern) {
+			return fmt.Errorf("%s %q: write keys of annotations, with * for any characters, such as example.com/*", IngressAnnotationsFlag, pattern)
+		}
+	}
+	return nil
 }
 
 // IngressAnnotationsFlag is the controller's flag that sets [Policy.AllowIngressAnnotations].
