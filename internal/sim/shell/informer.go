@@ -27,6 +27,7 @@ var kinds = []kind{
 	{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindExperiment},
 	{Group: v1alpha1.GroupVersion.Group, Kind: "AnalysisTemplate"},
 	{Group: "apps", Kind: "Deployment"},
+	{Kind: "PodTemplate"}, // of which a World has none
 	{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute"},
 	{Group: "networking.k8s.io", Kind: "Ingress"},
 }
