@@ -146,6 +146,8 @@ const (
 	DefaultAbortScaleDownDelaySeconds int32 = 30
 	// DefaultMaxTrafficWeight is trafficRouting.maxTrafficWeight.
 	DefaultMaxTrafficWeight int32 = 100
+	// LargestMaxTrafficWeight is the most that trafficRouting.maxTrafficWeight can be: the largest weight of a backendRef of the Gateway API.
+	LargestMaxTrafficWeight int32 = 1_000_000
 	// DefaultMirrorPercentage is setMirrorRoute.percentage.
 	DefaultMirrorPercentage int32 = 100
 	// DefaultConsecutiveErrorLimit is consecutiveErrorLimit of a metric.

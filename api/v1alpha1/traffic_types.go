@@ -57,9 +57,10 @@ type RolloutTrafficRouting struct {
 	// +kubebuilder:validation:XValidation:rule=`self.all(a, self.exists_one(b, b.name == a.name))`,message=`every name in managedRoutes must be listed once only`
 	ManagedRoutes []ManagedRoute `json:"managedRoutes,omitempty"`
 
-	// What setWeight counts up to. Defaults to 100: percent. Can be set for nginx and plugins only.
+	// What setWeight counts up to, at most 1000000. Defaults to 100: percent. Can be set for nginx and plugins only.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:XValidation:rule=`self <= 1000000`,message=`maxTrafficWeight must be 1000000 or less, the largest weight that routers can count to`
 	MaxTrafficWeight *int32 `json:"maxTrafficWeight,omitempty"`
 }
 
@@ -167,6 +168,7 @@ type NginxTrafficRouting struct {
 
 	// Names of several Ingresses that route to stableService. Give this or stableIngress.
 	// +optional
+	// +kubebuilder:validation:MaxItems=50
 	StableIngresses []string `json:"stableIngresses,omitempty"`
 
 	// Annotations to add to the canary Ingresses, with annotationPrefix put before keys that lack it; for instance

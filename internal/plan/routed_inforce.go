@@ -22,8 +22,8 @@ func (r *routing) recordedWeight() (weight int32, recorded bool) {
 }
 
 // seeWeight finds out which weight is in force: the one in the status, if all routers show it. If they agree on another one, a pass set that
-// and could not record it; to find it means to try one after the other, which is done only where traffic may not go back to the stable
-// version as it pleases. The same goes for what an experiment's pods are to get.
+// and could not record it; what they show is looked at only where traffic may not go back to the stable version as it pleases. The same
+// goes for what an experiment's pods are to get.
 func (r *routing) seeWeight() {
 	var recorded bool
 	r.now, recorded = r.recordedWeight()
@@ -43,13 +43,29 @@ func (r *routing) seeWeight() {
 		return
 	}
 	for _, r.additional = range additional {
-		for weight := range r.canary.MaxWeight + 1 {
-			if r.carriedOut(r.split(weight)) {
-				r.now, r.inForce = weight, true
-				return
-			}
+		weight, shown := r.shownWeight()
+		if shown && r.carriedOut(r.split(weight)) {
+			r.now, r.inForce = weight, true
+			return
 		}
 	}
+}
+
+// shownWeight is the weight that the objects of all routers show, if they agree on one.
+func (r *routing) shownWeight() (weight int32, shown bool) {
+	of := r.split(0)
+	for i, router := range r.routers {
+		interval, ok := router.Weight(of, r.objectsOf(router))
+		if !ok {
+			return 0, false
+		}
+		one, ok := interval.One()
+		if !ok || i > 0 && one != weight {
+			return 0, false
+		}
+		weight, shown = one, true
+	}
+	return weight, shown
 }
 
 // mayCarry is the most that the canary Service may carry.

@@ -101,17 +101,23 @@ func (r *routing) render(s traffic.Split) ([]rendered, []spec.Problem) {
 	var out []rendered
 	var problems []spec.Problem
 	for _, router := range r.routers {
-		have := traffic.Objects{}
-		for _, ref := range router.Refs() {
-			if o, ok := r.Routes[ref.Key()]; ok {
-				have[ref.Key()] = o
-			}
-		}
+		have := r.objectsOf(router)
 		should, troubles := router.Render(s, have)
 		problems = append(problems, troubles...)
 		out = append(out, rendered{router, have, should})
 	}
 	return out, problems
+}
+
+// objectsOf are the objects of a router, as far as they exist.
+func (r *routing) objectsOf(router traffic.Router) traffic.Objects {
+	have := traffic.Objects{}
+	for _, ref := range router.Refs() {
+		if o, ok := r.Routes[ref.Key()]; ok {
+			have[ref.Key()] = o
+		}
+	}
+	return have
 }
 
 // carriedOut reports whether every router can carry out a split, and has.

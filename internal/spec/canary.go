@@ -140,6 +140,8 @@ func (p *problems) maxTrafficWeight(field string, t *v1alpha1.RolloutTrafficRout
 	switch {
 	case *t.MaxTrafficWeight < 1:
 		p.add(field+".maxTrafficWeight", "%d is too little: write what setWeight counts up to, 100 for percent", *t.MaxTrafficWeight)
+	case *t.MaxTrafficWeight > v1alpha1.LargestMaxTrafficWeight:
+		p.add(field+".maxTrafficWeight", "%d is more than routers can count to: write %d or less", *t.MaxTrafficWeight, v1alpha1.LargestMaxTrafficWeight)
 	case t.Nginx == nil && len(t.Plugins) == 0:
 		p.add(field+".maxTrafficWeight", "works with nginx and plugins only: remove it, and give setWeight in percent")
 	}

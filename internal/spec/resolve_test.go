@@ -190,6 +190,10 @@ func TestProblems(t *testing.T) {
 				"spec.strategy.canary.trafficRouting.maxTrafficWeight: works with nginx and plugins only: remove it, and give setWeight in percent",
 			},
 		},
+		"more weight than routers can count to": {
+			routed(func(c *v1alpha1.CanaryStrategy) { c.TrafficRouting.MaxTrafficWeight = number(1_000_001) }),
+			[]string{"spec.strategy.canary.trafficRouting.maxTrafficWeight: 1000001 is more than routers can count to: write 1000000 or less"},
+		},
 		"a limit of pods that nothing keeps to": {
 			routed(func(c *v1alpha1.CanaryStrategy) { c.EnforceMaxSurge = true }),
 			[]string{"spec.strategy.canary.enforceMaxSurge: needs dynamicStableScale: while the stable version keeps all its pods, the new one cannot have as many"},

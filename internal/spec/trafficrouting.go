@@ -52,18 +52,7 @@ func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) 
 			all = append(all, p.gatewayAPIPlugin(plugin, t.Plugins[name], namespace))
 		}
 	}
-	if most := t.MaxTrafficWeight; most != nil && *most > maxGatewayWeight && slices.ContainsFunc(all, isGatewayAPI) {
-		p.add(field+".maxTrafficWeight", "%d is more than the Gateway API can count to: write %d or less", *most, maxGatewayWeight)
-	}
 	return all
-}
-
-// maxGatewayWeight is the largest weight of a backendRef.
-const maxGatewayWeight = 1_000_000
-
-func isGatewayAPI(r Router) bool {
-	_, is := r.(GatewayAPI)
-	return is
 }
 
 // oneOrMany reads what can be given as one name or as a list. It reports whether it is the one name.
@@ -72,6 +61,18 @@ func (p *problems) oneOrMany(field, one, many string, name string, listed int) b
 		p.add(field+"."+many, "set only one of %s and %s: move %q into the list", one, many, name)
 	}
 	return name != "" && listed == 0
+}
+
+// mostRoutes is how many objects a list in the spec may name: each is read in every pass.
+const mostRoutes = 50
+
+// few refuses lists that are too long, and returns the part of it that is read all the same.
+func few[T any](p *problems, field, what string, list []T) []T {
+	if len(list) <= mostRoutes {
+		return list
+	}
+	p.add(field, "lists %d %s, and a Rollout may name %d: leave some of them out", len(list), what, mostRoutes)
+	return list[:mostRoutes]
 }
 
 // object checks the name of an object that the spec refers to.

@@ -75,7 +75,7 @@ func (p *problems) gateway(field string, g *v1alpha1.GatewayAPITrafficRouting, n
 		if p.oneOrMany(field, kind.one, kind.many, kind.name, len(kind.listed)) {
 			out.Routes = append(out.Routes, GatewayRoute{Field: field + "." + kind.one, Kind: kind.kind, Name: kind.name})
 		}
-		for i, r := range kind.listed {
+		for i, r := range few(p, field+"."+kind.many, "routes", kind.listed) {
 			item := fmt.Sprintf("%s.%s[%d]", field, kind.many, i)
 			if r.UseHeaderRoutes && !takesHeaders(kind.kind) {
 				p.add(item+".useHeaderRoutes", "a %s knows no headers: remove it", kind.kind)

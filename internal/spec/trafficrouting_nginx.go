@@ -34,7 +34,7 @@ func (p *problems) stableIngresses(field string, n *v1alpha1.NginxTrafficRouting
 		p.add(field+".stableIngress", "is empty: name the Ingress that routes to stableService")
 	}
 	var all []NginxIngress
-	for i, name := range n.StableIngresses {
+	for i, name := range few(p, field+".stableIngresses", "Ingresses", n.StableIngresses) {
 		in := NginxIngress{Field: fmt.Sprintf("%s.stableIngresses[%d]", field, i), Name: name}
 		p.object(in.Field, "Ingress", name)
 		if slices.Contains(n.StableIngresses[:i], name) {

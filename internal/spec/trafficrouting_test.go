@@ -2,6 +2,7 @@ package spec
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -209,9 +210,13 @@ func TestProblemsOfRouters(t *testing.T) {
 			plugins(`["web"]`),
 			[]string{plugin + ": is a JSON array: write the settings of the router, such as httpRoute"},
 		},
-		"more weight than there is": {
-			&v1alpha1.RolloutTrafficRouting{Plugins: plugins(`{"httpRoute": "web"}`).Plugins, MaxTrafficWeight: number(1_000_001)},
-			[]string{routing + ".maxTrafficWeight: 1000001 is more than the Gateway API can count to: write 1000000 or less"},
+		"more routes than a Rollout may name": {
+			native(v1alpha1.GatewayAPITrafficRouting{HTTPRoutes: manyRoutes(51)}),
+			[]string{gateway + ".httpRoutes: lists 51 routes, and a Rollout may name 50: leave some of them out"},
+		},
+		"more Ingresses than a Rollout may name": {
+			ingress(v1alpha1.NginxTrafficRouting{StableIngresses: manyNames(51)}),
+			[]string{nginx + ".stableIngresses: lists 51 Ingresses, and a Rollout may name 50: leave some of them out"},
 		},
 		"no Ingress": {
 			ingress(v1alpha1.NginxTrafficRouting{}),
@@ -255,4 +260,20 @@ func TestProblemsOfRouters(t *testing.T) {
 			}
 		})
 	}
+}
+
+func manyNames(n int) []string {
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("web-%d", i))
+	}
+	return names
+}
+
+func manyRoutes(n int) []v1alpha1.GatewayAPIRoute {
+	var routes []v1alpha1.GatewayAPIRoute
+	for _, name := range manyNames(n) {
+		routes = append(routes, v1alpha1.GatewayAPIRoute{Name: name})
+	}
+	return routes
 }

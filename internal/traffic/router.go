@@ -22,6 +22,10 @@ type Router interface {
 	// A problem is with what the spec or other people's objects say, and names the field of the Rollout's spec that leads there.
 	// The answer then holds what could be rendered all the same: one broken object is no reason to leave the others behind.
 	Render(want Split, have Objects) (Objects, []spec.Problem)
+	// Weight reads the canary's weight from the objects, in units of [Split.Max]: the inverse of Render. The split names the Services; its
+	// weights do not matter. What is read says nothing about the rest of the objects: that a split is in force is known when rendering it
+	// changes nothing. It reports false if an object that carries a weight is missing, or shows none that can be read.
+	Weight(of Split, have Objects) (Interval, bool)
 	// Release returns an object of the router without what the router put there for this Rollout, except for weights, which stay as
 	// they are. It is for objects that the Rollout does not name any more, or that outlive it. Nil: the object is to be deleted.
 	Release(object *unstructured.Unstructured) *unstructured.Unstructured

@@ -27,6 +27,32 @@ type Destination struct {
 	Weight int32
 }
 
+// Interval is a range of weights.
+type Interval struct {
+	// Least and Most differ where objects disagree, or show a share that is no whole number of units.
+	Least, Most int32
+}
+
+// One returns the only weight in the interval, if there is only one.
+func (i Interval) One() (weight int32, one bool) { return i.Least, i.Least == i.Most }
+
+// And is the smallest interval that contains both.
+func (i Interval) And(o Interval) Interval {
+	return Interval{Least: min(i.Least, o.Least), Most: max(i.Most, o.Most)}
+}
+
+// Portion is a share of the traffic, weight of total, in units of which most is all traffic. It reports false if this is no share.
+func Portion(weight, total int64, most int32) (Interval, bool) {
+	if weight < 0 || weight > total || total <= 0 || total > maxTotal || most < 0 {
+		return Interval{}, false
+	}
+	units := weight * int64(most)
+	return Interval{Least: int32(units / total), Most: int32((units + total - 1) / total)}, true
+}
+
+// maxTotal is more than weights of real objects add up to. Beyond it, products of weights could overflow.
+const maxTotal = 1 << 31
+
 // Route sends certain requests elsewhere, whatever the weights: [HeaderRoute] or [MirrorRoute].
 //
 //sumtype:decl

@@ -58,6 +58,9 @@ func Fuzz(f *testing.F, file string, router traffic.Router) {
 		if changed := difference(after, again); len(changed) > 0 {
 			t.Errorf("rendering it again changes it: %v", changed)
 		}
+		if read, ok := router.Weight(want, have); ok && (read.Least < 0 || read.Most > want.Max || read.Least > read.Most) {
+			t.Errorf("the weight of %d reads as %v", want.Max, read)
+		}
 		for _, o := range after {
 			router.Release(o)
 		}

@@ -40,6 +40,8 @@ func Run(t *testing.T, s Subject) {
 	for name, test := range map[string]func(*testing.T, Subject){
 		"a split is in force once it is rendered":           settles,
 		"weights sum, whatever the split":                   sums,
+		"the weight is read as it was rendered":             reads,
+		"a weight that objects disagree about is an interval": readsDrift,
 		"drift is mended":                                   mends,
 		"what other people wrote stays":                     respects,
 		"what is given is not changed":                      leavesInput,
@@ -137,6 +139,70 @@ func sums(t *testing.T, s Subject) {
 	for range s.Splits {
 		want := randomSplit(random, s.Router.Features())
 		check(t, s, want, reach(t, s, w, want))
+	}
+}
+
+// reads renders splits, and reads the same weights.
+func reads(t *testing.T, s Subject) {
+	random := rand.New(rand.NewPCG(3, 4))
+	w := s.World(t)
+	for _, weight := range []int32{0, 1, 50, 99, 100} {
+		readsBack(t, s, split(weight), reach(t, s, w, split(weight)))
+	}
+	for range s.Splits {
+		want := randomSplit(random, s.Router.Features())
+		readsBack(t, s, want, reach(t, s, w, want))
+	}
+	if !s.Router.Features().AnyMax {
+		return
+	}
+	for _, weight := range []int32{0, 1, 333_333, 999_999, 1_000_000} {
+		want := split(0)
+		want.Max, want.Stable.Weight, want.Canary.Weight = 1_000_000, 1_000_000-weight, weight
+		readsBack(t, s, want, reach(t, s, w, want))
+	}
+}
+
+func readsBack(t *testing.T, s Subject, want traffic.Split, now traffic.Objects) {
+	t.Helper()
+	blank := want
+	blank.Stable.Weight, blank.Canary.Weight, blank.Routes = 0, 0, nil
+	read, ok := s.Router.Weight(blank, now)
+	if one, exact := read.One(); !ok || !exact || one != want.Canary.Weight {
+		t.Fatalf("split %s is in force, and the weight reads as %v, %t", show(want), read, ok)
+	}
+}
+
+// readsDrift puts each object in turn at another weight, as a GitOps tool does.
+func readsDrift(t *testing.T, s Subject) {
+	w := s.World(t)
+	earlier := reach(t, s, w, split(10))
+	want := split(60)
+	now := reach(t, s, w, want)
+	drifts := 0
+	for key := range now {
+		drifted := copied(now)
+		drifted[key] = earlier[key].DeepCopy()
+		if cmp.Equal(now[key].Object, earlier[key].Object) {
+			continue // it carries no weight
+		}
+		drifts++
+		read, ok := s.Router.Weight(want, drifted)
+		if !ok || read != (traffic.Interval{Least: 10, Most: 60}) && read != (traffic.Interval{Least: 10, Most: 10}) {
+			t.Errorf("%s is at 10, and the others at 60: the weight reads as %v, %t", key, read, ok)
+		}
+	}
+	if drifts == 0 {
+		t.Error("no object shows a weight")
+	}
+	for _, ref := range s.Router.Refs() {
+		without := copied(now)
+		if delete(without, ref.Key()); ref.Field == "" || now[ref.Key()] == nil {
+			continue
+		}
+		if read, ok := s.Router.Weight(want, without); ok {
+			t.Errorf("%s is missing, and the weight reads as %v", ref.Key(), read)
+		}
 	}
 }
 
