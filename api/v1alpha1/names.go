@@ -91,6 +91,10 @@ const (
 	// beyond weights, as a JSON object by namespace/name of the Rollout, so that only that is taken away later.
 	GatewayAPINotesAnnotation = "rollouts.argoproj.io/gatewayapi-notes"
 
+	// RolloutNamespacesAnnotation is on a route: the namespaces whose Rollouts may split its traffic, besides its own; comma separated,
+	// "*" for all. Its owner sets it.
+	RolloutNamespacesAnnotation = "rollouts.argoproj.io/allowed-rollout-namespaces"
+
 	// NginxAnnotationsAnnotation is on a canary Ingress: the keys of the annotations that the spec asked for, as a JSON list, so
 	// that only these are taken away when it does not any more.
 	NginxAnnotationsAnnotation = "rollouts.argoproj.io/managed-nginx-annotations"

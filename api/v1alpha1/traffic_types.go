@@ -363,7 +363,8 @@ type GatewayAPITrafficRouting struct {
 	// +kubebuilder:validation:MaxItems=50
 	TLSRoutes []GatewayAPIRoute `json:"tlsRoutes,omitempty"`
 
-	// Namespace of the routes. Defaults to the Rollout's.
+	// Namespace of the routes. Defaults to the Rollout's. Another one is used only where the controller's --gateway-route-namespaces or
+	// the annotation rollouts.argoproj.io/allowed-rollout-namespaces of the route allows it.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
@@ -375,7 +376,8 @@ type GatewayAPITrafficRouting struct {
 	// +optional
 	DisableInProgressLabel bool `json:"disableInProgressLabel,omitempty"`
 
-	// Key of the label that marks routes while an update is in progress.
+	// Key of the label that marks routes while an update is in progress. A label that is on a route already and is not the
+	// controller's is never changed.
 	// +optional
 	InProgressLabelKey string `json:"inProgressLabelKey,omitempty"`
 

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/buildinfo"
 	"github.com/sluice-delivery/sluice/internal/controller"
 	"github.com/sluice-delivery/sluice/internal/metric/prometheus"
@@ -82,6 +83,7 @@ func addFlags(f *pflag.FlagSet, s *settings, o *controller.Options) {
 	f.IntVar(&o.AnalysisThreads, "analysis-threads", 30, "how many AnalysisRuns to work on at once; measurements take none of them")
 	f.BoolVar(&o.AllowUnconfinedJobs, "allow-unconfined-jobs", false, "let Jobs that measure have any pod spec and service account where they do not run in the AnalysisRun's own namespace")
 	f.StringSliceVar(&o.Policy.AllowIngressAnnotations, "allow-ingress-annotations", nil, "`KEYS` of annotations, with * for any characters, that Rollouts may have on canary Ingresses although ingress-nginx runs them as configuration, they decide about authentication, or they are another program's")
+	f.StringSliceVar(&o.Policy.RouteNamespaces, "gateway-route-namespaces", nil, "`NAMESPACES` whose Gateway API routes Rollouts of all namespaces may use, comma separated, or * for all; without it only those of their own namespace, and those whose owner lets them by the annotation "+v1alpha1.RolloutNamespacesAnnotation)
 	f.Int64Var(&s.resyncSeconds, "rollout-resync", 900, "`SECONDS` after which every Rollout is looked at again although nothing has happened")
 	f.StringVar(&o.PprofAddress, "enable-pprof-address", "", "serve Go's profiles of this process at this `HOST:PORT`, such as 127.0.0.1:6060; empty for nowhere")
 	f.StringVar(&o.TracesEndpoint, "otlp-endpoint", "", "`URL` of an OpenTelemetry collector that is to get a trace of each update by gRPC, such as http://127.0.0.1:4317; without it $OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere")

@@ -29,7 +29,7 @@ func (l *linter) checkRouting(o *object, ro *v1alpha1.Rollout) {
 		ro.Namespace = metav1.NamespaceDefault
 	}
 	owner := traffic.Owner{Namespace: ro.Namespace, Name: ro.Name}
-	for _, router := range routers.For(owner, spec.Routers(ro)) {
+	for _, router := range routers.For(owner, spec.Routers(ro), spec.AllowAll()) {
 		have := traffic.Objects{}
 		var elsewhere []string
 		for _, ref := range router.Refs() {

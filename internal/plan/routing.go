@@ -52,7 +52,7 @@ func (p *pass) newRouting(c spec.Canary) *routing {
 	}
 	r := &routing{
 		pass: p, Traffic: *c.Traffic, canary: c,
-		routers: routers.For(p.routeOwner(), c.Traffic.Routers),
+		routers: routers.For(p.routeOwner(), c.Traffic.Routers, p.Policy),
 	}
 	if r.EnforceMaxSurge { // the limit comes first: what is added to one version must leave room for the other
 		r.MinPods = min(r.MinPods, max(1, c.MaxSurge))
@@ -123,13 +123,16 @@ func (r *routing) objectsOf(router traffic.Router) traffic.Objects {
 // carriedOut reports whether every router can carry out a split, and has.
 func (r *routing) carriedOut(s traffic.Split) bool {
 	all, problems := r.render(s)
-	return len(problems) == 0 && !slices.ContainsFunc(all, func(one rendered) bool { return len(one.changes("")) > 0 })
+	return len(problems) == 0 && !slices.ContainsFunc(all, func(one rendered) bool { return len(one.changes("", nil)) > 0 })
 }
 
-// changes are the writes that lead from what is to what should be, in a stable order.
-func (d rendered) changes(reason string) []Change {
+// changes are the writes that lead from what is to what should be, in a stable order, but for objects with problems.
+func (d rendered) changes(reason string, problems []spec.Problem) []Change {
 	var changes []Change
 	for _, ref := range d.router.Refs() {
+		if slices.ContainsFunc(problems, func(p spec.Problem) bool { return ref.Field != "" && p.Field == ref.Field }) {
+			continue
+		}
 		have, should := d.have[ref.Key()], d.should[ref.Key()]
 		if have == nil && should == nil || have != nil && should != nil && equality.Semantic.DeepEqual(have.Object, should.Object) {
 			continue
@@ -139,8 +142,8 @@ func (d rendered) changes(reason string) []Change {
 	return changes
 }
 
-// route sets the split that this pass decided on, and records it. Where an object is missing or makes no sense the others are set all the
-// same, and the record stays as it was: it tells of what is in force everywhere.
+// route sets the split that this pass decided on, and records it. An object that is missing or makes no sense is not written. The others are
+// set all the same, and the record stays as it was: it tells of what is in force everywhere.
 func (r *routing) route(weight int32, reason string) {
 	r.next = r.split(weight)
 	all, problems := r.render(r.next)
@@ -149,7 +152,7 @@ func (r *routing) route(weight int32, reason string) {
 		return
 	}
 	for _, one := range all {
-		r.routeWrites = append(r.routeWrites, one.changes(reason)...)
+		r.routeWrites = append(r.routeWrites, one.changes(reason, problems)...)
 	}
 	if len(problems) > 0 {
 		return

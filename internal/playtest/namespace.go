@@ -87,13 +87,18 @@ func Program(name string) string { return shared.Program(name) }
 // StartController starts a controller that looks after this namespace only, beside those that run already.
 func (ns *Namespace) StartController(flags ...string) {
 	ns.t.Helper()
+	ns.start(append([]string{"--namespaced", "--namespace", ns.Name}, flags...))
+}
+
+func (ns *Namespace) start(flags []string) {
+	ns.t.Helper()
 	log, err := os.OpenFile(ns.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		ns.t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }() // the child has its own
 	args := append([]string{
-		"--kubeconfig", shared.controllerKubeconfig, "--namespaced", "--namespace", ns.Name,
+		"--kubeconfig", shared.controllerKubeconfig,
 		"--leader-elect=false", "--metrics-port=0", "--healthz-port=0", "--loglevel=debug",
 	}, flags...)
 	cmd := exec.Command(Program("sluice-controller"), args...)

@@ -36,7 +36,7 @@ func (w *World) Observe(v View) plan.Observed {
 
 // observe also returns of how many losses and evictions the view does not tell yet.
 func (w *World) observe(v View) (o plan.Observed, unseen reports) {
-	o.Now = w.now
+	o.Now, o.Policy = w.now, w.Policy
 	if w.rollout != nil {
 		o.Rollout = w.past.rollouts.see(v.Rollout)
 	}

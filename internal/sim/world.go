@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 // Start is when every world begins.
@@ -17,6 +18,8 @@ var Start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 // World is a cluster with one Rollout.
 type World struct {
 	Options
+	// Policy is what the operator of the controller allows.
+	Policy  spec.Policy
 	now     time.Time
 	rollout *v1alpha1.Rollout
 	sets    []*set // in the order of their creation

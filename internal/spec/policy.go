@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
@@ -16,6 +18,24 @@ type Policy struct {
 	// AllowIngressAnnotations are keys of annotations, with * for any characters, that Rollouts may have the controller write on canary
 	// Ingresses although they could give their authors rights that these do not have.
 	AllowIngressAnnotations []string
+	// RouteNamespaces are the namespaces whose routes Rollouts of all namespaces may use; [AnyNamespace] stands for all.
+	RouteNamespaces []string
+}
+
+// AnyNamespace stands for all namespaces in a list.
+const AnyNamespace = "*"
+
+// RouteNamespacesFlag is the controller's flag that sets [Policy.RouteNamespaces].
+const RouteNamespacesFlag = "--gateway-route-namespaces"
+
+// AllowAll is for those that cannot know what a controller allows: it refuses nothing.
+func AllowAll() Policy {
+	return Policy{AllowIngressAnnotations: []string{"*"}, RouteNamespaces: []string{AnyNamespace}}
+}
+
+// AllowsRoutesIn reports whether Rollouts of other namespaces may use the routes of this one.
+func (p Policy) AllowsRoutesIn(namespace string) bool {
+	return slices.Contains(p.RouteNamespaces, AnyNamespace) || slices.Contains(p.RouteNamespaces, namespace)
 }
 
 // patterns are keys of annotations with * for any characters.
@@ -26,6 +46,11 @@ func (p Policy) Check() error {
 	for _, pattern := range p.AllowIngressAnnotations {
 		if !patterns.MatchString(pattern) {
 			return fmt.Errorf("%s %q: write keys of annotations, with * for any characters, such as example.com/*", IngressAnnotationsFlag, pattern)
+		}
+	}
+	for _, namespace := range p.RouteNamespaces {
+		if problems := validation.IsDNS1123Label(namespace); namespace != AnyNamespace && len(problems) > 0 {
+			return fmt.Errorf("%s %q is not the name of a namespace, nor *: %s", RouteNamespacesFlag, namespace, problems[0])
 		}
 	}
 	return nil

@@ -110,9 +110,27 @@ func (p *problems) inProgressLabel(field string, g *v1alpha1.GatewayAPITrafficRo
 	if problems := validation.IsQualifiedName(out.InProgressKey); len(problems) > 0 {
 		p.add(field+".inProgressLabelKey", "%q cannot be the key of a label: %s", out.InProgressKey, problems[0])
 	}
+	if tool := reservedFor(out.InProgressKey); tool != "" {
+		p.add(field+".inProgressLabelKey", "%q is a key of %s, to which other tools give a meaning: choose one of your own, or leave it out for %s",
+			out.InProgressKey, tool, v1alpha1.DefaultInProgressLabelKey)
+	}
 	if problems := validation.IsValidLabelValue(out.InProgressValue); len(problems) > 0 {
 		p.add(field+".inProgressLabelValue", "%q cannot be the value of a label: %s", out.InProgressValue, problems[0])
 	}
+}
+
+// reserved are domains whose labels decide about more than an update in progress: who owns an object, and what becomes of it.
+var reserved = []string{"kubernetes.io", "k8s.io", "argocd.argoproj.io", "fluxcd.io", "helm.sh"}
+
+// reservedFor is the reserved domain of a label's key, if it has one.
+func reservedFor(key string) string {
+	domain, _, prefixed := strings.Cut(key, "/")
+	for _, of := range reserved {
+		if prefixed && (domain == of || strings.HasSuffix(domain, "."+of)) {
+			return of
+		}
+	}
+	return ""
 }
 
 // selectors are settings of newer plugins: routes by their labels.

@@ -185,6 +185,10 @@ func TestProblemsOfRouters(t *testing.T) {
 				gateway + `.inProgressLabelValue: "c d" cannot be the value of a label: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`,
 			},
 		},
+		"labels of other tools": {
+			native(v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web", InProgressLabelKey: "app.kubernetes.io/instance"}),
+			[]string{gateway + `.inProgressLabelKey: "app.kubernetes.io/instance" is a key of kubernetes.io, to which other tools give a meaning: choose one of your own, or leave it out for rollouts.argoproj.io/gatewayapi-canary`},
+		},
 		"settings of the plugin that there are not": {
 			plugins(`{"httpRuote": "web", "httpRoutes": [{"name": "a", "useHeaderRoute": true}], "xyz": 1, "tlsRouteSelector": {}}`),
 			[]string{

@@ -38,7 +38,7 @@ func policyFor(ro *v1alpha1.Rollout) spec.Policy {
 			return spec.Policy{}
 		}
 	}
-	return spec.Policy{AllowIngressAnnotations: []string{"*"}}
+	return spec.AllowAll()
 }
 
 // Observe reads all that the engine's decisions about a Rollout depend on. The controller reads the same from its caches; here everything

@@ -115,6 +115,7 @@ type player struct {
 // stage puts everything where it belongs, and whoever decides in charge.
 func (p *player) stage() {
 	p.world = sim.New(sim.Options{PodStart: p.PodStartup})
+	p.world.Policy = spec.AllowAll()
 	for _, s := range p.Services {
 		s = s.DeepCopy()
 		delete(s.Spec.Selector, v1alpha1.PodTemplateHashLabel)

@@ -13,8 +13,11 @@ import (
 
 func TestGolden(t *testing.T) {
 	conformance.Golden(t, "testdata", func(owner traffic.Owner, setup []byte) (traffic.Router, error) {
-		var g spec.GatewayAPI
+		var g struct {
+			spec.GatewayAPI
+			Policy spec.Policy
+		}
 		err := yaml.UnmarshalStrict(setup, &g)
-		return gatewayapi.New(owner, g), err
+		return gatewayapi.New(owner, g.GatewayAPI, g.Policy), err
 	})
 }

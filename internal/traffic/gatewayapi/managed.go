@@ -21,6 +21,9 @@ const (
 	maxNameLength     = 253
 )
 
+// maxComparisons is how often matches of rules are compared for one route, many times more than the most that the API server takes in it need.
+const maxComparisons = 200_000
+
 // addManaged adds the rules of the managed routes: for each of them and each rule that names the stable Service, a copy that takes only
 // the requests that fit both. The Gateway API prefers the rule that asks for more, so these come before the rules they are copies of;
 // among themselves the first does.
@@ -28,6 +31,9 @@ func (r *route) addManaged(p *problems, in spec.GatewayRoute, want traffic.Split
 	var added []managedRule
 	for _, managed := range want.Routes {
 		for _, of := range r.sources(want.Stable.Service) {
+			if len(added) > maxRules { // which is told below
+				break
+			}
 			copies, problem := r.managedRules(managed, of, in.Kind, want)
 			if problem != "" {
 				p.add(in.Field, "%s %q cannot take the managed route %q: %s", in.Kind, in.Name, managed.RouteName(), problem)
@@ -159,12 +165,19 @@ func (r *route) product(m *matcher, of rule, conditions []traffic.RequestMatch, 
 				problems = append(problems, problem)
 				continue
 			}
+			foreign, someForeign := r.otherRules(m, of, match, both, r.isForeign)
 			others, some := false, false
 			if mirrors {
-				others, some = r.otherRules(m, of, match, both)
+				others, some = r.otherRules(m, of, match, both, func(rule) bool { return true })
 			}
 			switch {
-			case others: // it is theirs
+			case r.compared > maxComparisons:
+				return nil, "its rules and the matches of the step are too many to be compared: use fewer of them"
+			case len(all) > maxMatches: // which is told when all are counted
+				return all, ""
+			case foreign, others: // it is theirs
+			case someForeign:
+				problems = append(problems, "some of its requests are those of another namespace's rule, which it would take them from: match by another header")
 			case some && (condition.Path != nil || condition.Method != nil):
 				problems = append(problems, "some of its requests are those of another rule, which it would take them from: leave path and method out of the step, or give the other rule a longer path")
 			case !m.covers(both, match) && replacesPrefix(of):
@@ -197,8 +210,8 @@ func matchesOf(of rule) []map[string]any {
 
 // otherRules looks for other rules whose requests a narrower match would take: those that come before the wide match that it is made
 // from, and not before the narrow one. It reports whether one of them has all of these requests, in which case there is nothing to
-// be taken from the wide one, and whether one has some of them.
-func (r *route) otherRules(m *matcher, of rule, wide, narrow map[string]any) (all, some bool) {
+// be taken from the wide one, and whether one has some of them. Only rules are looked at that concern the caller.
+func (r *route) otherRules(m *matcher, of rule, wide, narrow map[string]any, concern func(rule) bool) (all, some bool) {
 	before := true
 	for _, entry := range r.rules {
 		other, ok := entry.(rule)
@@ -209,7 +222,13 @@ func (r *route) otherRules(m *matcher, of rule, wide, narrow map[string]any) (al
 			before = false
 			continue
 		}
+		if !concern(other) {
+			continue
+		}
 		for _, match := range matchesOf(other) {
+			if r.compared++; r.compared > maxComparisons {
+				return false, false
+			}
 			toWide, toNarrow := slices.Compare(m.rank(match), m.rank(wide)), slices.Compare(m.rank(match), m.rank(narrow))
 			if toWide < 0 || toWide == 0 && !before || toNarrow > 0 || !m.overlap(match, narrow) {
 				continue
@@ -219,6 +238,15 @@ func (r *route) otherRules(m *matcher, of rule, wide, narrow map[string]any) (al
 		}
 	}
 	return all, some
+}
+
+// isForeign reports whether a rule is of another tenant: the route is of another namespace, and nothing that the rule names is in the Rollout's.
+func (r *route) isForeign(other rule) bool {
+	if r.object.GetNamespace() == r.owner.Namespace {
+		return false
+	}
+	list, _ := other["backendRefs"].([]any)
+	return !slices.ContainsFunc(list, func(entry any) bool { return r.service(entry) != "" })
 }
 
 // ruleName is the name of the next rule of a managed route, which no rule has yet.

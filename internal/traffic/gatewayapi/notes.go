@@ -64,10 +64,10 @@ func (n *notes) rules() map[string][]string {
 	return all
 }
 
-// labelled reports whether any Rollout wants the label.
-func (n *notes) labelled(key string) bool {
+// labelled reports whether any other Rollout than one wants the label.
+func (n *notes) labelled(key string, but traffic.Owner) bool {
 	for owner := range n.raw {
-		if n.at(owner).Label == key {
+		if owner != noteKey(but) && n.at(owner).Label == key {
 			return true
 		}
 	}

@@ -122,7 +122,7 @@ func renderRoute(route *unstructured.Unstructured, managed traffic.Route) []map[
 		want.Routes = []traffic.Route{managed}
 	}
 	key := traffic.Key{GroupVersionKind: GVK(spec.HTTPRoute), NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}}
-	out, _ := New(traffic.Owner{Namespace: "shop", Name: "web"}, g).Render(want, traffic.Objects{key: route}) // it may have no rule for it
+	out, _ := New(traffic.Owner{Namespace: "shop", Name: "web"}, g, spec.Policy{}).Render(want, traffic.Objects{key: route}) // it may have no rule for it
 	routeSpec := out[key].Object["spec"].(map[string]any)
 	return listOf(routeSpec["rules"])
 }

@@ -31,6 +31,8 @@ type route struct {
 	rules []any
 	// nameless: the rules of this Rollout have lost their names, because the release of the Gateway API knows none.
 	nameless bool
+	// compared counts how often matches of rules were compared.
+	compared int
 }
 
 // managedRule is a rule that a Rollout added.

@@ -12,12 +12,15 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
 
-// New returns the router of a Rollout.
-func New(owner traffic.Owner, g spec.GatewayAPI) traffic.Router { return router{owner, g} }
+// New returns the router of a Rollout, as far as the policy of the controller lets it reach.
+func New(owner traffic.Owner, g spec.GatewayAPI, policy spec.Policy) traffic.Router {
+	return router{owner, g, policy}
+}
 
 type router struct {
-	owner traffic.Owner
-	spec  spec.GatewayAPI
+	owner  traffic.Owner
+	spec   spec.GatewayAPI
+	policy spec.Policy
 }
 
 // Name implements [traffic.Router].
@@ -63,18 +66,26 @@ func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Object
 	for _, in := range r.spec.Routes {
 		key := r.ref(GVK(in.Kind), in.Name, in.Field).Key()
 		object := have[key]
-		if object == nil {
+		switch {
+		case !r.mayUse(object):
+			p.add(in.Field, "%s", r.notAllowed(in))
+		case object == nil:
 			p.add(in.Field, "%s %q not found in namespace %s: create it, or name one that exists", in.Kind, in.Name, r.spec.Namespace)
+		default:
+			out[key] = r.render(&p, in, want, object, have[notes])
 			continue
 		}
-		out[key] = r.render(&p, in, want, object, have[notes])
+		if object != nil {
+			out[key] = object
+		}
 	}
 	p.unfit(r.spec, want)
 	return out, p.list
 }
 
-// render returns one route as it should be.
-func (r router) render(p *problems, in spec.GatewayRoute, want traffic.Split, object, configMap *unstructured.Unstructured) *unstructured.Unstructured {
+// render returns one route as it should be. One with a problem stays as it is.
+func (r router) render(all *problems, in spec.GatewayRoute, want traffic.Split, object, configMap *unstructured.Unstructured) *unstructured.Unstructured {
+	p := &problems{fitting: all.fitting}
 	route := open(r.owner, object)
 	route.dropRulesOfPlugin(configMap, want)
 	route.dropManaged()
@@ -84,7 +95,14 @@ func (r router) render(p *problems, in spec.GatewayRoute, want traffic.Split, ob
 	if takesRules(in) {
 		route.addManaged(p, in, want)
 	}
-	route.label(r.spec, want.InProgress)
+	if value, taken := route.label(r.spec, want.InProgress); taken {
+		p.add(in.Field, "%s %q has the label %s: %s already, which is not this controller's: choose another %s.inProgressLabelKey, or remove the label",
+			in.Kind, in.Name, r.spec.InProgressKey, value, r.spec.Field)
+	}
+	if len(p.list) > 0 {
+		all.list = append(all.list, p.list...)
+		return object
+	}
 	return route.close()
 }
 

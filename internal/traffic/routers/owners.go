@@ -37,5 +37,5 @@ func Release(owner traffic.Owner, object *unstructured.Unstructured) *unstructur
 	if nginx.Writes(object.GroupVersionKind()) {
 		return nginx.New(owner, spec.Nginx{}).Release(object)
 	}
-	return gatewayapi.New(owner, spec.GatewayAPI{}).Release(object)
+	return gatewayapi.New(owner, spec.GatewayAPI{}, spec.Policy{}).Release(object)
 }

@@ -15,7 +15,7 @@ func TestFor(t *testing.T) {
 	all := routers.For(owner, []spec.Router{
 		spec.Nginx{StableIngresses: []spec.NginxIngress{{Name: "web", Field: "nginx"}}},
 		spec.GatewayAPI{Namespace: "edge", Routes: []spec.GatewayRoute{{Kind: spec.HTTPRoute, Name: "web", Field: "gatewayAPI"}}, ConfigMap: "notes"},
-	})
+	}, spec.Policy{})
 	var got []string
 	for _, router := range all {
 		for _, ref := range router.Refs() {

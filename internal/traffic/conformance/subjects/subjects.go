@@ -48,7 +48,7 @@ func GatewayAPI(owner traffic.Owner, world func(*testing.T) conformance.World, s
 	}{{spec.HTTPRoute, "web", true}, {spec.HTTPRoute, "shared", true}, {spec.GRPCRoute, "web", true}, {spec.TCPRoute, "web", false}, {spec.TLSRoute, "web", false}} {
 		g.Routes = append(g.Routes, spec.GatewayRoute{Field: fmt.Sprintf("%s.routes[%d]", g.Field, i), Kind: route.kind, Name: route.name, Managed: route.managed})
 	}
-	return conformance.Subject{Router: gatewayapi.New(owner, g), World: world, Weights: WeightsOfRoutes, Bare: bareRoute, Splits: splits}
+	return conformance.Subject{Router: gatewayapi.New(owner, g, spec.Policy{}), World: world, Weights: WeightsOfRoutes, Bare: bareRoute, Splits: splits}
 }
 
 // Nginx is the router of ingress-nginx, with two Ingresses.
