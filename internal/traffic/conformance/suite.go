@@ -38,19 +38,19 @@ type Subject struct {
 // Run runs the suite.
 func Run(t *testing.T, s Subject) {
 	for name, test := range map[string]func(*testing.T, Subject){
-		"a split is in force once it is rendered":           settles,
-		"weights sum, whatever the split":                   sums,
-		"the weight is read as it was rendered":             reads,
+		"a split is in force once it is rendered":             settles,
+		"weights sum, whatever the split":                     sums,
+		"the weight is read as it was rendered":               reads,
 		"a weight that objects disagree about is an interval": readsDrift,
-		"drift is mended":                                   mends,
-		"what other people wrote stays":                     respects,
-		"what is given is not changed":                      leavesInput,
-		"managed routes that are not wanted are gone":       removesRoutes,
-		"additional destinations are added and removed":     removesDestinations,
-		"what cannot be done is told of":                    tellsWhatItCannot,
-		"nothing is left behind":                            releases,
-		"an object that is missing is told of by its field": tellsOfMissing,
-		"no route to the stable Service is told of":         tellsOfNoRoute,
+		"drift is mended":                                     mends,
+		"what other people wrote stays":                       respects,
+		"what is given is not changed":                        leavesInput,
+		"managed routes that are not wanted are gone":         removesRoutes,
+		"additional destinations are added and removed":       removesDestinations,
+		"what cannot be done is told of":                      tellsWhatItCannot,
+		"nothing is left behind":                              releases,
+		"an object that is missing is told of by its field":   tellsOfMissing,
+		"no route to the stable Service is told of":           tellsOfNoRoute,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
 	}

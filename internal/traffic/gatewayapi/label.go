@@ -35,7 +35,7 @@ func (r *route) label(g spec.GatewayAPI, inProgress bool) (value string, taken b
 		if known && have == g.InProgressValue && !byOthers { // the plugin's, which noted nothing
 			delete(labels, g.InProgressKey)
 		}
-	case free && !(there && byOthers):
+	case free && (!there || !byOthers):
 		labels[g.InProgressKey] = g.InProgressValue
 	case !free && have != g.InProgressValue:
 		return have, true
