@@ -86,6 +86,11 @@ fuzz: ## Run every fuzz target for FUZZTIME=30s
 	hack/fuzz.sh $(FUZZTIME)
 
 # Not part of .ci/run: it asks https://vuln.go.dev, or a copy of it where GOVULNDB says (file:///srv/vulndb), and must fail without.
+.PHONY: release
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+release: ## Build a release into dist/, twice, and compare: programs, bills of materials, manifests (VERSION=v1.2.3 PLATFORMS="linux/amd64")
+	hack/release/release.sh "$(VERSION)" $(PLATFORMS)
+
 .PHONY: vulncheck
 vulncheck: ## Look for known vulnerabilities in what is called; needs network, or GOVULNDB=file:///FOLDER
 	go tool -modfile=go.tools.mod govulncheck $(if $(GOVULNDB),-db $(GOVULNDB)) ./... || { echo "make vulncheck: it found something, or could not look: the database is https://vuln.go.dev, or a copy at GOVULNDB=file:///FOLDER" >&2; exit 1; }
@@ -120,6 +125,7 @@ verify: generate format lint ## Regenerate, format and lint, and demand that thi
 	cd playground && go mod tidy -diff
 	cd hack/gatewayapi && go mod tidy -diff
 	cd hack/prometheus && go mod tidy -diff
+	cd hack/release && go mod tidy -diff && go vet ./...
 	@git diff --exit-code -- . || { echo "make verify: the files above are not what the generators and formatters make of them; run make generate format and commit" >&2; exit 1; }
 	@test -z "$$(git status --porcelain)" || { git status --short; echo "make verify: files that git does not know; add or ignore them" >&2; exit 1; }
 

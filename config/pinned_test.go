@@ -1,0 +1,49 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What a release is built with and from is pinned: images by digest, actions by commit.
+func TestWhatBuildsAReleaseIsPinned(t *testing.T) {
+	workflows, err := filepath.Glob("../.github/workflows/*.yaml")
+	if err != nil || len(workflows) == 0 {
+		t.Fatalf("no workflows: %v", err)
+	}
+	digest, commit := regexp.MustCompile(`@sha256:[0-9a-f]{64}( |$)`), regexp.MustCompile(`@[0-9a-f]{40} # v\d`)
+	for _, file := range append(workflows, "../Dockerfile") {
+		text := contents(t, file)
+		for n, line := range strings.Split(text, "\n") {
+			switch line := strings.TrimSpace(line); {
+			case strings.HasPrefix(line, "FROM ") && !digest.MatchString(line):
+				t.Errorf("%s:%d: an image without a digest: %s", file, n+1, line)
+			case strings.Contains(line, "uses:") && !commit.MatchString(line):
+				t.Errorf("%s:%d: an action without a commit and its version: %s", file, n+1, line)
+			}
+		}
+	}
+}
+
+// The image that is installed is a version, and the same one by kustomize and by the chart.
+func TestTheInstalledImageIsAVersion(t *testing.T) {
+	image := regexp.MustCompile(`(?m)image: \S+/sluice-controller:(v\d+\.\d+\.\d+\S*)$`).FindStringSubmatch(contents(t, "install/controller.yaml"))
+	if image == nil {
+		t.Fatal("install/controller.yaml has no image with a version")
+	}
+	if chart := contents(t, "../charts/sluice/Chart.yaml"); !strings.Contains(chart, "\nappVersion: "+image[1]+"\n") {
+		t.Errorf("the manifests install %s, the chart does not:\n%s", image[1], chart)
+	}
+}
+
+func contents(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
