@@ -44,8 +44,9 @@ var upstreams = map[string]string{
 
 // own are those that only this controller has. None tells single objects apart.
 var own = map[string]string{
-	"sluice_reaction_seconds": "kind",
-	"sluice_rollouts_waiting": "reason",
+	"sluice_reaction_seconds":  "kind",
+	"sluice_rollouts_waiting":  "reason",
+	"sluice_events_lost_total": "namespace",
 }
 
 // descriptions keep what is registered.
