@@ -55,9 +55,10 @@ ROLLOUTS ?= 100
 MANY ?= 500
 REPLICAS ?= 3
 IDLE ?= 5000
-bench: build ## Measure what rollouts cost and write it into docs/performance.md (ROLLOUTS=n MANY=n REPLICAS=n IDLE=n)
+HOSTILE ?= 10000
+bench: build ## Measure what rollouts cost and write it into docs/performance.md (ROLLOUTS=n MANY=n REPLICAS=n IDLE=n HOSTILE=n)
 	@go build -o bin/sluice-bench ./hack/bench
-	@SLUICE_BIN=$(CURDIR)/bin bin/sluice-bench -rollouts $(ROLLOUTS) -many $(MANY) -replicas $(REPLICAS) -idle $(IDLE) -into docs/performance.md
+	@SLUICE_BIN=$(CURDIR)/bin bin/sluice-bench -rollouts $(ROLLOUTS) -many $(MANY) -replicas $(REPLICAS) -idle $(IDLE) -hostile $(HOSTILE) -into docs/performance.md
 
 .PHONY: test
 test: export SLUICE_BIN = $(CURDIR)/bin

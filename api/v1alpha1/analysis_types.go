@@ -118,8 +118,9 @@ type Argument struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// The value. Without value and valueFrom, whoever uses the template must give one.
+	// The value, 64 KiB at most. Without value and valueFrom, the user of the template must give one.
 	// +optional
+	// +kubebuilder:validation:MaxLength=65536
 	Value *string `json:"value,omitempty"`
 
 	// Where to read the value.
@@ -195,8 +196,10 @@ type MeasurementRetention struct {
 	// +kubebuilder:validation:XValidation:rule=`self != '*'`,message=`"*" is not a regular expression: use ".*" for all metrics`
 	MetricName string `json:"metricName"`
 
-	// Number of measurements to keep, the newest. Defaults to 10 for metrics that no entry picks.
+	// Number of measurements to keep, the newest, 1000 at most. Defaults to 10 for metrics that no entry picks. Fewer are kept
+	// where those of all metrics together take more than 512 KiB: the AnalysisRun has to fit into the API server's storage.
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:XValidation:rule=`self <= 1000`,message=`must be 1000 or less: an AnalysisRun has to fit into the API server's storage`
 	Limit int32 `json:"limit"`
 }
 
@@ -250,8 +253,9 @@ type AnalysisRunArgument struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// The value. Give this or valueFrom.
+	// The value, 64 KiB at most. Give this or valueFrom.
 	// +optional
+	// +kubebuilder:validation:MaxLength=65536
 	Value string `json:"value,omitempty"`
 
 	// Where to take the value from. Give this or value.

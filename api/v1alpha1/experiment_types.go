@@ -51,7 +51,7 @@ type ExperimentSpec struct {
 	// completion end, or terminate is set.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m, s and ms, such as 30s, 5m or 1h30m; a day is 24h`
 	Duration DurationString `json:"duration,omitempty"`
 
 	// Seconds that a template may take to become available before the experiment fails. Defaults to 600; must be greater

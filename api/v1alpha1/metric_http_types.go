@@ -12,25 +12,29 @@ type PrometheusMetric struct {
 	// +optional
 	Address string `json:"address,omitempty"`
 
-	// The query, in PromQL.
+	// The query, in PromQL: 64 KiB at most. The answer may have 1 MiB.
 	// +optional
+	// +kubebuilder:validation:MaxLength=65536
 	Query string `json:"query,omitempty"`
 
 	// How to prove who asks.
 	// +optional
 	Authentication *Authentication `json:"authentication,omitempty"`
 
-	// Seconds to wait for the answer. Defaults to 30.
+	// Seconds to wait for the answer. Defaults to 30, and is 60 at most. Of an object that was stored before there was a limit,
+	// a longer one is shortened to 60.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:XValidation:rule=`self <= 60`,message=`must be 60 or less: a measurement may wait for its server for a minute`
 	Timeout *int64 `json:"timeout,omitempty"`
 
 	// Whether to accept any certificate of the server. Defaults to false.
 	// +optional
 	Insecure bool `json:"insecure,omitempty"`
 
-	// HTTP headers to add to the request.
+	// HTTP headers to add to the request, 100 at most.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
 	Headers []WebMetricHeader `json:"headers,omitempty"`
 
 	// Asks for all values in a range of time, rather than for the value now.
@@ -103,8 +107,9 @@ type OAuth2Config struct {
 	// +optional
 	ClientSecret string `json:"clientSecret,omitempty"`
 
-	// Scopes to ask for.
+	// Scopes to ask for, 100 at most.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
 	Scopes []string `json:"scopes,omitempty"`
 }
 
@@ -129,25 +134,31 @@ type WebMetric struct {
 	// +kubebuilder:validation:Enum=GET;POST;PUT
 	Method WebMetricMethod `json:"method,omitempty"`
 
-	// URL to send the request to.
+	// URL to send the request to: 8 KiB at most. The answer may have 1 MiB.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=8192
 	URL string `json:"url"`
 
-	// HTTP headers to add to the request.
+	// HTTP headers to add to the request, 100 at most.
 	// +optional
+	// +kubebuilder:validation:MaxItems=100
 	Headers []WebMetricHeader `json:"headers,omitempty"`
 
-	// Body of the request, as a text. For POST and PUT; not together with jsonBody.
+	// Body of the request, as a text. For POST and PUT; not together with jsonBody. 256 KiB at most.
 	// +optional
+	// +kubebuilder:validation:MaxLength=262144
 	Body string `json:"body,omitempty"`
 
-	// Seconds to wait for the answer. Defaults to 10.
+	// Seconds to wait for the answer. Defaults to 10, and is 60 at most. Of an object that was stored before there was a limit,
+	// a longer one is shortened to 60.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:XValidation:rule=`self <= 60`,message=`must be 60 or less: a measurement may wait for its server for a minute`
 	TimeoutSeconds int64 `json:"timeoutSeconds,omitempty"`
 
-	// Where in the answer the result is, in the syntax of kubectl's JSONPath. Defaults to "{$}": all of it.
+	// Where in the answer the result is, in the syntax of kubectl's JSONPath. Defaults to "{$}": all of it. 8 KiB at most.
 	// +optional
+	// +kubebuilder:validation:MaxLength=8192
 	JSONPath string `json:"jsonPath,omitempty"`
 
 	// Whether to accept any certificate of the server. Defaults to false.

@@ -24,13 +24,13 @@ type Metric struct {
 	// interval and no count, measuring goes on until the analysis is stopped. After an error the time is always 10s.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m, s and ms, such as 30s, 5m or 1h30m; a day is 24h`
 	Interval DurationString `json:"interval,omitempty"`
 
 	// Time between the beginning of the analysis and the first measurement. Defaults to none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m, s and ms, such as 30s, 5m or 1h30m; a day is 24h`
 	InitialDelay DurationString `json:"initialDelay,omitempty"`
 
 	// Number of measurements. Defaults to 1 without interval, and to no end with one. Like the limits, a number or a text
@@ -169,7 +169,7 @@ type DatadogMetric struct {
 	// +optional
 	// +kubebuilder:default="5m"
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m, s and ms, such as 30s, 5m or 1h30m; a day is 24h`
 	Interval DurationString `json:"interval,omitempty"`
 
 	// The query. Give this or queries.
@@ -205,7 +205,7 @@ type DatadogMetric struct {
 	// +optional
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m, s and ms, such as 30s, 5m or 1h30m; a day is 24h`
 	RequestTimeout DurationString `json:"requestTimeout,omitempty"`
 }
 
@@ -292,6 +292,6 @@ type SkyWalkingMetric struct {
 	// How far back the query looks, such as "5m". Defaults to 5m.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m, s and ms, such as 30s, 5m or 1h30m; a day is 24h`
 	Interval DurationString `json:"interval,omitempty"`
 }

@@ -158,6 +158,10 @@ const (
 	DefaultConsecutiveErrorLimit int32 = 4
 	// DefaultMeasurementRetention is how many measurements of a metric an AnalysisRun keeps.
 	DefaultMeasurementRetention int32 = 10
+	// MaxTimeoutSeconds is the longest timeout of a measurement.
+	MaxTimeoutSeconds = 60
+	// MaxMeasurementRetention is how many measurements of a metric an AnalysisRun keeps at most.
+	MaxMeasurementRetention int32 = 1000
 	// DefaultExperimentReplicas is replicas of a template of an Experiment.
 	DefaultExperimentReplicas int32 = 1
 	// DefaultNginxAnnotationPrefix is trafficRouting.nginx.annotationPrefix.

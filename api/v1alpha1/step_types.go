@@ -55,10 +55,10 @@ type CanaryStep struct {
 
 // RolloutPause is how long to wait.
 type RolloutPause struct {
-	// How long: a number of seconds (30, "30"), or a duration with units s, m and h such as "30s", "10m" or "1h30m".
+	// How long: a number of seconds (30, "30"), or a duration with units h, m, s and ms such as "30s", "10m" or "1h30m".
 	// Without it, the pause lasts until the update is promoted.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : self.matches('^\\+?[0-9]+$') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be seconds such as 30, or a length of time with units h, m and s such as 30s, 10m or 1h30m (a day is 24h), and not negative; leave duration out to wait for a promotion`
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : self.matches('^\\+?[0-9]+$') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be seconds such as 30, or a length of time with units h, m, s and ms such as 30s, 10m or 1h30m (a day is 24h), and not negative; leave duration out to wait for a promotion`
 	Duration *intstr.IntOrString `json:"duration,omitempty"`
 }
 
@@ -190,7 +190,7 @@ type RolloutExperimentStep struct {
 	// completion end.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m and s, such as 30s, 5m or 1h30m; a day is 24h`
+	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m, s and ms, such as 30s, 5m or 1h30m; a day is 24h`
 	Duration DurationString `json:"duration,omitempty"`
 
 	// Analyses to run once all templates are available. A failure of any ends the experiment and aborts the update.

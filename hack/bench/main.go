@@ -25,6 +25,9 @@ import (
 type wishes struct {
 	// rollouts are how many are measured with every strategy, many how many with the first one for the memory that they take.
 	rollouts, many, replicas, idle int
+	// hostile is how many objects of another tenant one rollout is timed beside.
+	hostile     int
+	onlyHostile bool
 	strategies                     []strategy
 	into                           string
 	trace                          bool
@@ -55,13 +58,16 @@ func readWishes(args []string) (wishes, error) {
 	flags.IntVar(&w.many, "many", 500, "how many rollouts to update at once with the first strategy; 0 to leave this out")
 	flags.IntVar(&w.replicas, "replicas", 3, "how many pods each has")
 	flags.IntVar(&w.idle, "idle", 5000, "how many rollouts without pods to leave idle; 0 to leave this out")
+	flags.IntVar(&w.hostile, "hostile", 10000, "how many objects of a hostile tenant to time another's rollout beside; 0 to leave this out")
 	names := flags.String("strategies", "", "comma-separated strategies; empty for all: "+strings.Join(strategyNames(), ", "))
 	flags.StringVar(&w.into, "into", "", "file to write the result into, between its marks")
+	onlyHostile := flags.Bool("only-hostile", false, "measure nothing but -hostile")
 	flags.BoolVar(&w.trace, "trace", false, "also print every request for the first rollout")
 	flags.StringVar(&w.profile, "profile", "", "folder for processor profiles of the controller during the update")
 	if err := flags.Parse(args); err != nil {
 		return w, err
 	}
+	w.onlyHostile = *onlyHostile
 	for _, s := range strategies {
 		if *names == "" || slices.Contains(strings.Split(*names, ","), s.name) {
 			w.strategies = append(w.strategies, s)
@@ -70,8 +76,8 @@ func readWishes(args []string) (wishes, error) {
 	if len(w.strategies) == 0 {
 		return w, fmt.Errorf("-strategies %q names none of %s", *names, strings.Join(strategyNames(), ", "))
 	}
-	if w.rollouts < 1 || w.replicas < 1 || w.many < 0 || w.idle < 0 {
-		return w, errors.New("-rollouts and -replicas must be 1 or more, and -many and -idle 0 or more")
+	if w.rollouts < 1 || w.replicas < 1 || w.many < 0 || w.idle < 0 || w.hostile < 0 {
+		return w, errors.New("-rollouts and -replicas must be 1 or more, and -many, -idle and -hostile 0 or more")
 	}
 	return w, nil
 }
@@ -150,6 +156,13 @@ func (f *field) parts(r *report) []part {
 			return err
 		}})
 	}
+	hostile := part{fmt.Sprintf("%d hostile objects", f.wishes.hostile), func(ctx context.Context) (err error) {
+		r.hostile, err = f.measureHostile(ctx, f.wishes.hostile)
+		return err
+	}}
+	if f.wishes.onlyHostile {
+		return []part{hostile}
+	}
 	for _, s := range f.wishes.strategies {
 		herd(s, f.wishes.rollouts)
 	}
@@ -170,6 +183,9 @@ func (f *field) parts(r *report) []part {
 			r.idle, err = f.measureIdle(ctx, f.wishes.idle)
 			return err
 		}})
+	}
+	if f.wishes.hostile > 0 {
+		parts = append(parts, hostile)
 	}
 	return parts
 }

@@ -21,13 +21,14 @@ const updates = 5
 
 // timings are what several measurements of one time came to.
 type timings struct {
-	samples       int
-	median, worst time.Duration
+	samples            int
+	median, p99, worst time.Duration
 }
 
 func timingsOf(times []time.Duration) timings {
 	slices.Sort(times)
-	return timings{samples: len(times), median: times[len(times)/2], worst: times[len(times)-1]}
+	last := len(times) - 1
+	return timings{samples: len(times), median: times[len(times)/2], p99: times[(99*last+99)/100], worst: times[last]}
 }
 
 // measureReaction is how long after pods became available the controller's next write was there. It updates one rollout in nine steps,

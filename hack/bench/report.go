@@ -20,6 +20,7 @@ type report struct {
 	reaction timings
 	handOver timings
 	idle     idle
+	hostile  hostile
 	// yardstick is what the machine needed for the same work after each part.
 	yardstick []time.Duration
 }
@@ -79,6 +80,12 @@ func (r report) writeRest(w *bytes.Buffer) {
 	if r.idle.rollouts > 0 {
 		fmt.Fprintf(w, "**Idle**, %d rollouts: a controller that starts has looked at all of them after %.1f s (%.1f s of CPU) and holds %s MB. It writes %d times on a restart (0) and %d times on a resync (0).\n",
 			r.idle.rollouts, r.idle.caughtUp.Seconds(), r.idle.cpu.Seconds(), megabytes(r.idle.resident), r.idle.restart, r.idle.resync)
+	}
+	if h := r.hostile; h.beside.samples > 0 {
+		fmt.Fprintf(w, "\n**A hostile tenant** with %d objects: the reaction on another tenant's rollout has a median of %s ms and a 99th percentile of %s ms (250) in %d samples; "+
+			"alone, a median of %s ms and at worst %s ms. Meanwhile %d of the tenant's measurements are in flight, and the controller needs %.1f s of CPU and holds %s MB. The part took %.0f s.\n",
+			h.objects, millis(h.beside.median), millis(h.beside.p99), h.beside.samples, millis(h.alone.median), millis(h.alone.worst),
+			h.inFlight, h.cpu.Seconds(), megabytes(h.resident), h.took.Seconds())
 	}
 }
 

@@ -86,5 +86,8 @@ func (m *merger) field(arg, path string) string {
 	if err != nil {
 		m.problem("args", "argument %q: fieldRef %q: %s", arg, path, err)
 	}
+	if text := absent(m.from.Rollout, path); text != "" {
+		m.warnings = append(m.warnings, m.about("args", "argument %q: fieldRef %q: %s", arg, path, text))
+	}
 	return value
 }

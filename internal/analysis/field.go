@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Field is the value at a path of the Rollout. Paths below metadata are those of the downward API; others go through the
-// object's JSON, with names between dots, and list indexes or quoted keys in brackets.
+// Field is the value at a path of the Rollout. Paths below metadata are those of the downward API, where a label or annotation that is not
+// there is empty; others go through the object's JSON, with names between dots, and list indexes or quoted keys in brackets.
 func Field(ro *v1alpha1.Rollout, path string) (string, error) {
 	if isMetadata(path) {
 		return metadata(ro, path)
@@ -55,22 +55,34 @@ func metadata(ro *v1alpha1.Rollout, path string) (string, error) {
 	case "metadata.annotations":
 		return lines(ro.Annotations), nil
 	}
+	if _, key, values, ok := metadataKey(ro, path); ok {
+		return values[key], nil
+	}
+	return "", errors.New("write metadata.name, metadata.namespace, metadata.uid, metadata.labels['<key>'] or metadata.annotations['<key>']")
+}
+
+// metadataKey is the one label or annotation that a path names, and those that the Rollout has.
+func metadataKey(ro *v1alpha1.Rollout, path string) (noun, key string, values map[string]string, ok bool) {
 	for _, m := range []struct {
 		prefix, noun string
 		values       map[string]string
 	}{{"metadata.labels", "label", ro.Labels}, {"metadata.annotations", "annotation", ro.Annotations}} {
-		rest, ok := strings.CutPrefix(path, m.prefix)
-		key, quoted := quotedKey(rest)
-		if !ok || !quoted {
-			continue
+		if rest, found := strings.CutPrefix(path, m.prefix); found {
+			if key, quoted := quotedKey(rest); quoted {
+				return m.noun, key, m.values, true
+			}
 		}
-		value, there := m.values[key]
-		if !there {
-			return "", fmt.Errorf("the Rollout has no %s %q: add it, or name another", m.noun, key)
-		}
-		return value, nil
 	}
-	return "", errors.New("write metadata.name, metadata.namespace, metadata.uid, metadata.labels['<key>'] or metadata.annotations['<key>']")
+	return "", "", nil, false
+}
+
+// absent says that the label or annotation that a path names is not there, if so.
+func absent(ro *v1alpha1.Rollout, path string) string {
+	noun, key, values, ok := metadataKey(ro, path)
+	if _, there := values[key]; !ok || there {
+		return ""
+	}
+	return fmt.Sprintf("the Rollout has no %s %q, so the argument is empty: add it, or name another", noun, key)
 }
 
 // lines are labels or annotations as the downward API writes them into a file.

@@ -29,6 +29,13 @@ func Check(a spec.Analysis, known Templates, ro *v1alpha1.Rollout) []spec.Proble
 	return m.problems
 }
 
+// Warn finds what an analysis probably should not ask for, and does all the same.
+func Warn(a spec.Analysis, known Templates, ro *v1alpha1.Rollout) []spec.Problem {
+	m := merger{analysis: a, from: Source{Rollout: ro}, early: true}
+	m.merge(known)
+	return m.warnings
+}
+
 // merger puts templates together.
 type merger struct {
 	analysis spec.Analysis
@@ -36,6 +43,7 @@ type merger struct {
 	// early: what cannot be known before the run begins is no problem yet.
 	early    bool
 	problems []spec.Problem
+	warnings []spec.Problem
 }
 
 func (m *merger) merge(known Templates) v1alpha1.AnalysisRunSpec {
@@ -55,7 +63,7 @@ func (m *merger) merge(known Templates) v1alpha1.AnalysisRunSpec {
 	run.DryRun = append(run.DryRun, dryRun...)
 	run.MeasurementRetention = append(run.MeasurementRetention, retention...)
 	m.checkPatterns(run)
-	return run
+	return withinLimits(run)
 }
 
 // metrics are those of all templates. Two of one name could not be told apart in the results.
@@ -83,5 +91,9 @@ func (m *merger) metrics(templates []template) []v1alpha1.Metric {
 }
 
 func (m *merger) problem(field, format string, args ...any) {
-	m.problems = append(m.problems, spec.Problem{Field: m.analysis.Field + "." + field, Text: fmt.Sprintf(format, args...)})
+	m.problems = append(m.problems, m.about(field, format, args...))
+}
+
+func (m *merger) about(field, format string, args ...any) spec.Problem {
+	return spec.Problem{Field: m.analysis.Field + "." + field, Text: fmt.Sprintf(format, args...)}
 }

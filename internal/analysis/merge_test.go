@@ -169,9 +169,9 @@ func TestC48Arguments(t *testing.T) {
 		"a field of the Rollout that the template names": {
 			using(smoke), of(argument{Name: "x", ValueFrom: &v1alpha1.ValueFrom{FieldRef: field("metadata.name")}}), nil, []argument{plain("x", "web")}, "",
 		},
-		"a field that is not there": {
+		"a label that is not there is empty": {
 			withArgs(using(smoke), given{Name: "x", ValueFrom: &v1alpha1.ArgumentValueFrom{FieldRef: field("metadata.labels['zone']")}}),
-			of(argument{Name: "x"}), nil, nil, `f.args: argument "x": fieldRef "metadata.labels['zone']": the Rollout has no label "zone": add it, or name another`,
+			of(argument{Name: "x"}), nil, []argument{plain("x", "")}, "",
 		},
 		"what no template asks for is left out": {
 			withArgs(using(smoke), given{Name: "z", Value: "2"}), of(plain("x", "1")), nil, []argument{plain("x", "1")}, "",
@@ -224,10 +224,35 @@ func TestTemplatesAreLeftAsTheyAre(t *testing.T) {
 	}
 }
 
+// An argument that is empty because a label is not there holds nothing up, and is warned of.
+func TestAnAbsentLabelIsWarnedOf(t *testing.T) {
+	asks := Templates{smoke: {Metrics: metrics("a"), Args: []argument{{Name: "x"}}}}
+	for path, want := range map[string]string{
+		"metadata.labels['region']":    "",
+		"metadata.labels['zone']":      `f.args: argument "x": fieldRef "metadata.labels['zone']": the Rollout has no label "zone", so the argument is empty: add it, or name another`,
+		"metadata.annotations['team']": `f.args: argument "x": fieldRef "metadata.annotations['team']": the Rollout has no annotation "team", so the argument is empty: add it, or name another`,
+	} {
+		a := spec.Analysis{
+			RolloutAnalysis: withArgs(using(smoke), given{Name: "x", ValueFrom: &v1alpha1.ArgumentValueFrom{FieldRef: field(path)}}),
+			Field:           "f",
+		}
+		if problems := Check(a, asks, rollout()); len(problems) > 0 {
+			t.Errorf("%s: problems %v", path, problems)
+		}
+		got := ""
+		for _, w := range Warn(a, asks, rollout()) {
+			got += w.String()
+		}
+		if got != want {
+			t.Errorf("%s: warning %q, want %q", path, got, want)
+		}
+	}
+}
+
 // What only a running update knows is no problem before it runs.
 func TestCheckIsEarly(t *testing.T) {
 	asks := Templates{smoke: {Metrics: metrics("a"), Args: []argument{{Name: "x"}}}}
-	for path, want := range map[string]int{"status.alb.canaryTargetGroup.fullName": 0, "metadata.labels['zone']": 1} {
+	for path, want := range map[string]int{"status.alb.canaryTargetGroup.fullName": 0, "metadata.generation": 1} {
 		a := withArgs(using(smoke), given{Name: "x", ValueFrom: &v1alpha1.ArgumentValueFrom{FieldRef: field(path)}})
 		if got := Check(spec.Analysis{RolloutAnalysis: a}, asks, rollout()); len(got) != want {
 			t.Errorf("%s: problems %v, want %d", path, got, want)

@@ -93,7 +93,7 @@ func TestFields(t *testing.T) {
 		"metadata.labels":                        "a.b/c=\"x\"\nregion=\"north\"",
 		"metadata.labels['a.b/c']":               "x",
 		`metadata.labels["region"]`:              "north",
-		"metadata.annotations['no']":             `error: the Rollout has no annotation "no": add it, or name another`,
+		"metadata.annotations['no']":             "",
 		"metadata.generation":                    "error: write metadata.name, metadata.namespace, metadata.uid, metadata.labels['<key>'] or metadata.annotations['<key>']",
 		"spec.replicas":                          "1000000",
 		"spec.template.spec.containers[0].image": "web:1",

@@ -45,13 +45,10 @@ type AnalysisRuns struct {
 func NewAnalysisRuns(ctx context.Context, p Parts, providers registry.Registry) *AnalysisRuns {
 	r := &AnalysisRuns{
 		clock: p.Clock, client: p.Client, live: p.Live, events: p.Events, log: p.Log, sent: newSent(), providers: providers,
-		flights: newFlights(ctx, p.Clock, providers), next: p.Measure,
+		flights: newFlights(ctx, p, providers), next: p.Measure,
 	}
 	if r.next == nil {
 		r.next = measure.Next
-	}
-	if p.Go != nil {
-		r.flights.start = p.Go
 	}
 	return r
 }
@@ -71,6 +68,7 @@ var notOnlyMeasured = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool
 
 // Reconcile is one pass over one AnalysisRun.
 func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	defer r.flights.settle(req.NamespacedName)
 	var run v1alpha1.AnalysisRun
 	err := r.client.Get(ctx, req.NamespacedName, &run)
 	switch {
@@ -93,21 +91,20 @@ func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (re
 		}
 		next = r.next(seen)
 	}
-	var full bool
 	aside := r.tellsOfMeasurementsOnly(next)
-	switch recording := r.flights.isRecording(req.NamespacedName, !aside); {
+	switch recording := r.flights.isRecording(&run, !aside); {
 	case recording && !aside:
 		return reconcile.Result{}, nil // behind the write
 	case recording:
-		full = r.begin(req.NamespacedName, next)
+		r.begin(req.NamespacedName, next)
 	case aside && next.Record != nil && len(seen.Results) > 0:
 		r.recordAside(log, next, len(seen.Results))
-		full = r.begin(req.NamespacedName, next)
+		r.begin(req.NamespacedName, next)
 	default:
 		for _, n := range next.Notes {
 			log.Info(n.Text, "reason", n.Reason)
 		}
-		full, err = r.apply(ctx, &run, next, len(seen.Results))
+		err = r.apply(ctx, &run, next, len(seen.Results))
 	}
 	switch {
 	case movedOn(err):
@@ -115,8 +112,6 @@ func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (re
 		return reconcile.Result{RequeueAfter: lookAgain}, nil
 	case err != nil:
 		return reconcile.Result{}, err
-	case full:
-		return reconcile.Result{RequeueAfter: whenFull, Priority: new(inTime)}, nil
 	case next.Wake.IsZero():
 		return reconcile.Result{}, nil
 	}
@@ -137,25 +132,25 @@ func (r *AnalysisRuns) behind(run *v1alpha1.AnalysisRun) bool {
 	return behind
 }
 
-// apply carries a plan out in its order and stops at the first write that fails. It reports whether there was no room for a
-// measurement. The plan has dealt with so many results.
-func (r *AnalysisRuns) apply(ctx context.Context, run *v1alpha1.AnalysisRun, p measure.Plan, results int) (full bool, err error) {
+// apply carries a plan out in its order and stops at the first write that fails. The plan has dealt with that many
+// results.
+func (r *AnalysisRuns) apply(ctx context.Context, run *v1alpha1.AnalysisRun, p measure.Plan, results int) error {
 	key := client.ObjectKeyFromObject(run)
 	r.flights.cancel(key, p.Cancel)
 	for _, task := range p.Stop {
 		if err := r.stop(ctx, task); err != nil {
-			return false, err
+			return err
 		}
 	}
 	for _, task := range p.Forget {
 		if err := r.forget(ctx, task); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if p.Record != nil {
 		to := p.Record.To.DeepCopy()
 		if err := r.client.Patch(ctx, to, guarded(p.Record.From)); err != nil {
-			return false, fmt.Errorf("patch the status of analysisrun %s: %w", key, err)
+			return fmt.Errorf("patch the status of analysisrun %s: %w", key, err)
 		}
 		r.sent.wrote(key, to, r.clock.Now())
 	}
@@ -167,19 +162,18 @@ func (r *AnalysisRuns) apply(ctx context.Context, run *v1alpha1.AnalysisRun, p m
 		}
 		r.events.Event(run, kind, e.Reason, e.Message)
 	}
-	full = r.begin(key, p)
+	r.begin(key, p)
 	if p.Delete != "" {
-		return full, r.remove(ctx, run)
+		return r.remove(ctx, run)
 	}
-	return full, nil
+	return nil
 }
 
-// begin begins the measurements of a plan. It reports whether there was no room for one.
-func (r *AnalysisRuns) begin(key types.NamespacedName, p measure.Plan) (full bool) {
+// begin begins the measurements of a plan.
+func (r *AnalysisRuns) begin(key types.NamespacedName, p measure.Plan) {
 	for _, task := range p.Measure {
-		full = !r.flights.begin(key, task) || full
+		r.flights.begin(key, task)
 	}
-	return full
 }
 
 // tellsOfMeasurementsOnly reports whether nothing of a plan depends on its record being written first: a run that goes on as it did, and
@@ -205,7 +199,7 @@ func (r *AnalysisRuns) tellsOfMeasurementsOnly(p measure.Plan) bool {
 func (r *AnalysisRuns) recordAside(log *slog.Logger, p measure.Plan, results int) {
 	from, to := p.Record.From.DeepCopy(), p.Record.To.DeepCopy()
 	key := client.ObjectKeyFromObject(to)
-	r.flights.record(key, results, func(ctx context.Context) error {
+	r.flights.record(from, results, func(ctx context.Context) error {
 		err := r.client.Patch(ctx, to, guarded(from))
 		switch {
 		case err == nil:

@@ -212,7 +212,7 @@ func TestASlowServerDelaysNobody(t *testing.T) {
 	g := newGauge(t, "1")
 	ns.StartController("--analysis-threads=1")
 	for i := range 20 { // many more than there are workers
-		createRun(t, ns, fmt.Sprintf("slow-%d", i), `{metrics: [{name: a, provider: {web: {url: "`+slow.URL+`", timeoutSeconds: 300}}}]}`)
+		createRun(t, ns, fmt.Sprintf("slow-%d", i), `{metrics: [{name: a, provider: {web: {url: "`+slow.URL+`", timeoutSeconds: 60}}}]}`)
 	}
 	createRun(t, ns, "quick", `{metrics: [{name: a, interval: 1s, count: 3, provider: {web: {url: "`+g.URL+`"}}}]}`)
 	quick := ns.WaitForAnalysisRun("quick", "to end", hasEnded)

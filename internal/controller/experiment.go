@@ -45,17 +45,17 @@ func NewExperiments(p Parts) *Experiments {
 	return e
 }
 
-// startExperiments has the manager run the controller of Experiments, so many of them at once.
-func startExperiments(mgr manager.Manager, p Parts, clusterTemplates bool, threads int) error {
+// startExperiments adds the controller of Experiments to the manager.
+func startExperiments(mgr manager.Manager, p Parts, clusterTemplates bool, o Options) error {
 	e := NewExperiments(p)
-	queue, err := watchQueue(mgr, "experiment")
+	queue, err := watchQueue(mgr, "experiment", o.workers(o.ExperimentThreads))
 	if err != nil {
 		return err
 	}
 	build := ctrl.NewControllerManagedBy(mgr).
 		Named("experiment").
 		For(&v1alpha1.Experiment{}).
-		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: threads, NewQueue: queue.Make})
+		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: o.ExperimentThreads, NewQueue: queue.Make})
 	for _, w := range e.Watches(clusterTemplates) {
 		build = build.Watches(w.Object, w.Handler, builder.WithPredicates(w.Predicates...))
 	}

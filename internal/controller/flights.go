@@ -2,7 +2,9 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -11,32 +13,45 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis/measure"
+	"github.com/sluice-delivery/sluice/internal/fair"
 	"github.com/sluice-delivery/sluice/internal/metric"
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
 )
 
 const (
-	// mostFlights is how many measurements are under way at most. It bounds memory, not speed: one that waits for its server costs
-	// nothing else, and so a slow server delays nobody.
-	mostFlights = 5000
+	// mostFlights is how many measurements are in flight. It bounds memory: a connection that waits for its server takes about 40 KiB.
+	// Namespaces share them: one that fills its share leaves half of what there is to the others.
+	mostFlights = 3000
+	// mostOfRun is how many measurements of one AnalysisRun are in flight.
+	mostOfRun = 100
+	// longestFlight ends a measurement that its provider does not end.
+	longestFlight = 2 * metric.LongestTimeout
 	// mostPens is how many statuses are written at once that only tell of measurements.
 	mostPens = 30
-	// whenFull is how long to wait when there are that many.
-	whenFull = time.Second
+	// retryFirst, retryLongest and refusedLongest are how long a status that could not be written waits: twice as long each time, up to
+	// retryLongest, or to refusedLongest where the API server refuses it for good.
+	retryFirst, retryLongest, refusedLongest = time.Second, 16 * time.Second, 5 * time.Minute
 )
 
 // flights are the measurements that are under way, and the results of those that came back and are not in a status yet. No worker waits
 // for them: an AnalysisRun is looked at again when one of its measurements lands.
+//
+// A measurement takes a place until its result is in the status. Namespaces share the places. An AnalysisRun that finds none waits in line, and the places that become free are offered to the namespaces
+// in turn.
 type flights struct {
 	base      context.Context //nolint:containedctx // measurements outlive the pass that begins them
 	clock     clock.PassiveClock
+	log       *slog.Logger
 	providers registry.Registry
-	// landed is told of AnalysisRuns to look at, after a while.
-	landed func(types.NamespacedName, time.Duration)
+	memory    *memory
+	// look has a queue told of AnalysisRuns to look at. It is set before the first pass, and called without the lock.
+	look func(types.NamespacedName, priorityqueue.AddOpts)
 
 	// pens bounds how many statuses are written at once.
 	pens chan struct{}
@@ -44,25 +59,49 @@ type flights struct {
 	// start begins what nobody waits for.
 	start func(func())
 
-	mu    sync.Mutex
-	runs  map[types.NamespacedName]*runFlights
-	count int
+	mu     sync.Mutex
+	runs   map[types.NamespacedName]*runFlights
+	places *fair.Shares
+	// line are the AnalysisRuns that wait for a place, tickets where they stand in it.
+	line    fair.Turns[types.NamespacedName]
+	tickets map[types.NamespacedName]*fair.Ticket[types.NamespacedName]
+	// offered are the AnalysisRuns for which a place is taken until their next pass ends.
+	offered map[types.NamespacedName]bool
 }
 
 // runFlights are those of one AnalysisRun.
 type runFlights struct {
 	uid     types.UID
 	busy    map[string]context.CancelFunc
-	results []measure.Result
+	results []landing
 	// recording: results are being written into the status; waiting: a pass waits until they are.
 	recording, waiting bool
+	// failures is how often in a row that failed, refused what could not be written, and retry when it is tried again.
+	failures int
+	refused  string
+	retry    time.Time
 }
 
-func newFlights(ctx context.Context, clk clock.PassiveClock, providers registry.Registry) *flights {
-	return &flights{
-		base: ctx, clock: clk, providers: providers, start: func(do func()) { go do() },
-		landed: func(types.NamespacedName, time.Duration) {}, runs: map[types.NamespacedName]*runFlights{}, pens: make(chan struct{}, mostPens),
+// landing is the result of a measurement, with the memory that it holds until it is in a status.
+type landing struct {
+	measure.Result
+	claim *claim
+}
+
+func newFlights(ctx context.Context, p Parts, providers registry.Registry) *flights {
+	f := &flights{
+		base: ctx, clock: p.Clock, log: p.Log, providers: providers, start: p.Go, memory: newMemory(),
+		look: func(types.NamespacedName, priorityqueue.AddOpts) {}, runs: map[types.NamespacedName]*runFlights{}, pens: make(chan struct{}, mostPens),
+		places: fair.NewShares(mostFlights, 1), tickets: map[types.NamespacedName]*fair.Ticket[types.NamespacedName]{},
+		offered: map[types.NamespacedName]bool{},
 	}
+	if f.start == nil {
+		f.start = func(do func()) { go do() }
+	}
+	if p.Namespace != "" { // there is nobody to share with
+		f.places, f.memory.shares = fair.NewShares(mostFlights, 0), fair.NewShares(mostBytes, 0)
+	}
+	return f
 }
 
 // later is the priority of results, and inTime that of measurements that are due.
@@ -79,8 +118,8 @@ func (f *flights) announce(_ context.Context, queue workqueue.TypedRateLimitingI
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.landed = func(key types.NamespacedName, after time.Duration) {
-		ordered.AddWithOpts(priorityqueue.AddOpts{Priority: new(later), After: after}, reconcile.Request{NamespacedName: key})
+	f.look = func(key types.NamespacedName, o priorityqueue.AddOpts) {
+		ordered.AddWithOpts(o, reconcile.Request{NamespacedName: key})
 	}
 	return nil
 }
@@ -102,7 +141,10 @@ func (f *flights) of(key types.NamespacedName, uid types.UID) (results []measure
 		busy = append(busy, name)
 	}
 	slices.Sort(busy)
-	return slices.Clone(run.results), busy
+	for _, l := range run.results {
+		results = append(results, l.Result)
+	}
+	return results, busy
 }
 
 // dealtWith forgets the first results of an AnalysisRun: they are in its status, or of no use.
@@ -110,9 +152,18 @@ func (f *flights) dealtWith(key types.NamespacedName, results int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if run := f.runs[key]; run != nil {
-		run.results = run.results[min(results, len(run.results)):]
+		f.release(key, run, min(results, len(run.results)))
 		f.tidy(key)
 	}
+}
+
+// release forgets the first results, and frees their places and the memory that they hold.
+func (f *flights) release(key types.NamespacedName, run *runFlights, results int) {
+	for _, l := range run.results[:results] {
+		l.claim.release()
+		f.places.Give(key.Namespace, 1)
+	}
+	run.results = run.results[results:]
 }
 
 // cancel ends measurements whose results nobody waits for. They land all the same, at once.
@@ -136,10 +187,15 @@ func (f *flights) forget(key types.NamespacedName) {
 }
 
 func (f *flights) drop(key types.NamespacedName) {
+	if ticket := f.tickets[key]; ticket != nil {
+		f.line.Remove(ticket)
+		delete(f.tickets, key)
+	}
 	if run := f.runs[key]; run != nil {
 		for _, cancel := range run.busy {
 			cancel()
 		}
+		f.release(key, run, len(run.results))
 		delete(f.runs, key)
 	}
 }
@@ -150,49 +206,108 @@ func (f *flights) tidy(key types.NamespacedName) {
 	}
 }
 
-// begin begins a measurement. It reports false if there are too many.
-func (f *flights) begin(key types.NamespacedName, task measure.Task) bool {
+// begin begins a measurement. Where there is no place for it, the AnalysisRun is looked at again when there is one.
+func (f *flights) begin(key types.NamespacedName, task measure.Task) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.count >= mostFlights {
-		return false
-	}
 	run := f.runs[key]
-	if run == nil || run.uid != task.Run.UID {
+	if run != nil && run.uid != task.Run.UID {
 		f.drop(key)
-		run = &runFlights{uid: task.Run.UID, busy: map[string]context.CancelFunc{}}
-		f.runs[key] = run
+		run = nil
 	}
-	ctx, cancel := context.WithCancel(f.base)
+	if run == nil {
+		run = &runFlights{uid: task.Run.UID, busy: map[string]context.CancelFunc{}}
+	}
+	if len(run.busy)+len(run.results) >= mostOfRun {
+		run.waiting = true // until one of its own lands, or is written
+		return
+	}
+	if !f.takePlace(key) {
+		return
+	}
+	f.runs[key] = run
+	ctx, cancel := context.WithTimeout(f.base, longestFlight)
 	run.busy[task.Metric.Name] = cancel
-	f.count++
 	f.start(func() {
-		result := f.fly(ctx, task)
-		result.Cancelled = ctx.Err() != nil
+		held := f.memory.claim(key.Namespace)
+		result := f.fly(ctx, task, held)
+		result.Cancelled = errors.Is(ctx.Err(), context.Canceled)
 		cancel()
-		f.land(key, result)
+		f.land(key, landing{result, held})
 	})
-	return true
 }
 
-// isRecording reports whether results of an AnalysisRun are being written. If the pass that asks has to wait for that, the AnalysisRun is
-// looked at again behind it.
-func (f *flights) isRecording(key types.NamespacedName, waits bool) bool {
+// takePlace takes a place for an AnalysisRun, or lets it wait for one.
+func (f *flights) takePlace(key types.NamespacedName) bool {
+	if f.offered[key] {
+		delete(f.offered, key)
+		return true
+	}
+	if f.places.Take(key.Namespace, 1) {
+		return true
+	}
+	if f.tickets[key] == nil {
+		f.tickets[key] = f.line.Push(key.Namespace, inTime, key)
+	}
+	return false
+}
+
+// settle is called at the end of each pass: a place that was offered and not used goes to the next.
+func (f *flights) settle(key types.NamespacedName) {
+	f.mu.Lock()
+	if f.offered[key] {
+		delete(f.offered, key)
+		f.places.Give(key.Namespace, 1)
+	}
+	f.mu.Unlock()
+	f.offer()
+}
+
+// offer takes the places that are free for AnalysisRuns that wait for one, and has these looked at.
+func (f *flights) offer() {
+	for key := range f.nextInLine {
+		f.look(key, priorityqueue.AddOpts{Priority: new(inTime)})
+	}
+}
+
+func (f *flights) nextInLine(yield func(types.NamespacedName) bool) {
+	for {
+		f.mu.Lock()
+		key, ok := f.line.Pop(func(namespace string) bool { return f.places.Fits(namespace, 1) })
+		if ok {
+			delete(f.tickets, key)
+			f.places.Take(key.Namespace, 1)
+			f.offered[key] = true
+		}
+		f.mu.Unlock()
+		if !ok || !yield(key) {
+			return
+		}
+	}
+}
+
+// isRecording reports whether results of an AnalysisRun are being written, or wait until that is tried again. If the pass that asks has to
+// wait for that, the AnalysisRun is looked at again afterwards. What was refused is tried again at once if somebody has changed the run.
+func (f *flights) isRecording(run *v1alpha1.AnalysisRun, waits bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	run := f.runs[key]
-	if run == nil || !run.recording {
+	r := f.runs[client.ObjectKeyFromObject(run)]
+	switch {
+	case r == nil:
 		return false
+	case r.recording:
+		r.waiting = r.waiting || waits
+		return true
 	}
-	run.waiting = run.waiting || waits
-	return true
+	return r.refused == run.ResourceVersion && f.clock.Now().Before(r.retry)
 }
 
 // record writes the first results of an AnalysisRun into its status, beside the passes: where the API server is slow, measurements go on in
 // time, and the next write has all that came back meanwhile.
-func (f *flights) record(key types.NamespacedName, results int, write func(context.Context) error) {
+func (f *flights) record(from *v1alpha1.AnalysisRun, results int, write func(context.Context) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	key := client.ObjectKeyFromObject(from)
 	run := f.runs[key]
 	if run == nil {
 		return // it is gone
@@ -202,62 +317,79 @@ func (f *flights) record(key types.NamespacedName, results int, write func(conte
 		f.pens <- struct{}{}
 		err := write(f.base)
 		<-f.pens
-		f.recorded(key, run, results, err)
+		f.recorded(key, run, results, from.ResourceVersion, err)
 	})
 }
 
-func (f *flights) recorded(key types.NamespacedName, run *runFlights, results int, err error) {
+func (f *flights) recorded(key types.NamespacedName, run *runFlights, results int, version string, err error) {
 	f.mu.Lock()
 	again := run.waiting || err != nil
 	run.recording, run.waiting = false, false
-	if err == nil {
-		run.results = run.results[results:]
+	var after time.Duration
+	switch {
+	case err == nil:
+		run.failures = 0
+		f.release(key, run, min(results, len(run.results))) // none are left if the AnalysisRun is gone
 		again = again || len(run.results) > 0
+	case movedOn(err):
+		after = lookAgain
+	default:
+		after = retryAfter(run.failures, err)
+		run.failures++
+		run.refused, run.retry = version, f.clock.Now().Add(after)
 	}
 	wanted := f.runs[key] == run
 	if wanted {
 		f.tidy(key)
 	}
-	landed := f.landed
 	f.mu.Unlock()
-	var after time.Duration
-	switch {
-	case movedOn(err):
-		after = lookAgain
-	case err != nil:
-		after = whenFull
-	}
 	if again && wanted {
-		landed(key, after)
+		f.look(key, priorityqueue.AddOpts{Priority: new(later), After: after})
 	}
+	f.offer()
 }
 
-// land takes a result in and has its AnalysisRun looked at.
-func (f *flights) land(key types.NamespacedName, result measure.Result) {
-	f.mu.Lock()
-	f.count--
-	run := f.runs[key]
-	wanted := run != nil && run.uid == result.Run.UID
-	if wanted {
-		delete(run.busy, result.Metric.Name)
-		run.results = append(run.results, result)
+// retryAfter is how long a write waits that has failed, for so many failures before this one.
+func retryAfter(failures int, err error) time.Duration {
+	longest := retryLongest
+	if refused(err) {
+		longest = refusedLongest
 	}
-	landed := f.landed
+	return min(retryFirst<<min(failures, 20), longest)
+}
+
+// land takes a result in, and has its AnalysisRun looked at. Its place is free when the result is in the status.
+func (f *flights) land(key types.NamespacedName, l landing) {
+	f.mu.Lock()
+	run := f.runs[key]
+	wanted := run != nil && run.uid == l.Run.UID
+	if wanted {
+		delete(run.busy, l.Metric.Name)
+		run.results = append(run.results, l)
+	} else {
+		l.claim.release()
+		f.places.Give(key.Namespace, 1)
+	}
 	f.mu.Unlock()
 	if wanted {
-		landed(key, 0)
+		f.look(key, priorityqueue.AddOpts{Priority: new(later)})
 	}
+	f.offer()
 }
 
-// fly measures. A provider that breaks down breaks its measurement, and nothing else.
-func (f *flights) fly(ctx context.Context, task measure.Task) (result measure.Result) {
+// fly measures. A provider that panics costs its measurement, and nothing else. The stack is for the log alone: it is of no use to those who
+// read the status, and may hold what they must not see.
+func (f *flights) fly(ctx context.Context, task measure.Task, held *claim) (result measure.Result) {
 	result = measure.Result{Task: task, StartedAt: f.clock.Now()}
 	defer func() {
 		if broken := recover(); broken != nil {
-			result.Err = fmt.Sprintf("the provider broke down: %v\n%s", broken, debug.Stack())
+			f.log.Error("a provider panicked", "analysisrun", task.Run.Namespace+"/"+task.Run.Name, "metric", task.Metric.Name,
+				"panic", task.Secrets.Hide(fmt.Sprint(broken)), "stack", string(debug.Stack()))
+			result.Reading, result.Err = metric.Reading{}, fmt.Sprintf("the provider panicked: %v; see the controller's log", broken)
 		}
 		result.FinishedAt = f.clock.Now()
 	}()
+	task.Memory = held
 	reading, err := f.ask(ctx, task)
 	if err != nil {
 		result.Err = err.Error()

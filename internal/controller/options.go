@@ -63,6 +63,14 @@ func (o Options) Validate() error {
 	return o.validateMeasurements()
 }
 
+// workers is how many workers namespaces share: 0, for none to share, where there is one namespace alone.
+func (o Options) workers(threads int) int {
+	if o.Namespace != "" {
+		return 0
+	}
+	return threads
+}
+
 // validateMeasurements says what is wrong with the environment variables that measurements need.
 func (o Options) validateMeasurements() error {
 	if address := o.PrometheusAddress; address != "" {

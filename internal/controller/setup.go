@@ -114,7 +114,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	}
 	rollouts := NewRollouts(parts)
 	rollouts.traces = traces
-	queue, err := watchQueue(mgr, "rollout")
+	queue, err := watchQueue(mgr, "rollout", o.workers(o.RolloutThreads))
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err := addAnalysisRuns(ctx, mgr, o, parts); err != nil {
 		return err
 	}
-	if err := startExperiments(mgr, parts, clusterTemplates, o.ExperimentThreads); err != nil {
+	if err := startExperiments(mgr, parts, clusterTemplates, o); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
@@ -149,7 +149,7 @@ func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, p Part
 	}
 	providers := registry.New(registry.Options{Clock: clock.RealClock{}, PrometheusAddress: o.PrometheusAddress, Jobs: jobs})
 	runs := NewAnalysisRuns(ctx, p, providers)
-	queue, err := watchQueue(mgr, "analysisrun")
+	queue, err := watchQueue(mgr, "analysisrun", o.workers(o.AnalysisThreads))
 	if err != nil {
 		return err
 	}
@@ -168,8 +168,8 @@ func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, p Part
 }
 
 // watchQueue watches over a controller's queue, and has the liveness probe ask whether it moves.
-func watchQueue(mgr manager.Manager, name string) (*telemetry.Queue, error) {
-	queue := telemetry.NewQueue(clock.RealClock{}, name)
+func watchQueue(mgr manager.Manager, name string, workers int) (*telemetry.Queue, error) {
+	queue := telemetry.NewQueue(clock.RealClock{}, name, workers)
 	return queue, mgr.AddHealthzCheck(name, queue.Check)
 }
 

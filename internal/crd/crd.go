@@ -109,17 +109,30 @@ func (k Kind) Unknown(object map[string]any) []string {
 // update. Fields that the schema does not know are dropped. As in the API server, the rules are only asked about an object whose
 // shape they can rely on.
 func (k Kind) Admit(ctx context.Context, object, old map[string]any) field.ErrorList {
+	if errs := k.shape(object); len(errs) > 0 {
+		return errs
+	}
+	return k.obey(ctx, object, old)
+}
+
+// shape drops unknown fields, fills defaults in, and returns where the object does not have the schema's types, limits and required fields.
+func (k Kind) shape(object map[string]any) field.ErrorList {
 	k.Unknown(object)
 	defaulting.Default(object, k.structural)
 	errs := schemavalidation.ValidateCustomResource(nil, object, k.openAPI)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, k.structural, object)...)
-	if len(errs) > 0 {
-		return errs
+	for _, e := range errs {
+		place(e)
 	}
+	return errs
+}
+
+// obey returns which of the schema's CEL rules the object breaks.
+func (k Kind) obey(ctx context.Context, object, old map[string]any) field.ErrorList {
 	var oldObject any
 	if old != nil {
 		oldObject = old
 	}
-	errs, _ = k.rules().Validate(ctx, nil, k.structural, object, oldObject, celconfig.RuntimeCELCostBudget)
+	errs, _ := k.rules().Validate(ctx, nil, k.structural, object, oldObject, celconfig.RuntimeCELCostBudget)
 	return errs
 }

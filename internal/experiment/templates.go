@@ -17,6 +17,9 @@ import (
 // lookAgain is when something is looked at that nobody may tell of: a name that somebody else has, and gives up.
 const lookAgain = 10 * time.Second
 
+// NoPorts is what is said of a template whose Service cannot be.
+const NoPorts = "there is no Service, because no container declares a port: add containerPort, or remove service"
+
 // bringUp brings every template to its size and says how it is doing.
 func (p *pass) bringUp() {
 	for _, t := range p.templates {
@@ -24,6 +27,9 @@ func (p *pass) bringUp() {
 			continue
 		}
 		t.is.Message = ""
+		if t.Portless {
+			t.is.Message = NoPorts
+		}
 		missing := p.growService(t)
 		if missing == "" && !finished(t.is.Status) { // without its Service its pods would be of no use
 			missing = p.growSet(t)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/expr"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -163,7 +164,17 @@ func (l *linter) checkRolloutAnalyses(o *object, ro *v1alpha1.Rollout) {
 			continue
 		}
 		l.problems(o, analysis.Check(a, known, ro))
+		for _, w := range analysis.Warn(a, known, ro) {
+			l.warn(o, w.Field, "%s", w.Text)
+		}
 		l.checkGiven(o, a.Field+".args", a.Args, known)
+	}
+	if c, ok := resolved.Strategy.(spec.Canary); ok {
+		for _, step := range c.Steps {
+			if s, ok := step.(spec.RunExperiment); ok {
+				l.warnPortless(o, s.Resolved)
+			}
+		}
 	}
 	if c := ro.Spec.Strategy.Canary; c != nil {
 		for i := range c.Steps {
@@ -194,8 +205,19 @@ func (l *linter) checkGiven(o *object, field string, given []v1alpha1.AnalysisRu
 }
 
 func (l *linter) checkExperiment(o *object, exp *v1alpha1.Experiment) {
+	resolved, _ := spec.ResolveExperiment(exp)
+	l.warnPortless(o, resolved)
 	for i, a := range exp.Spec.Analyses {
 		l.wantTemplate(o, fmt.Sprintf("spec.analyses[%d].templateName", i),
 			v1alpha1.AnalysisTemplateRef{TemplateName: a.TemplateName, ClusterScope: a.ClusterScope})
+	}
+}
+
+// warnPortless warns of templates that run without the Service that they ask for.
+func (l *linter) warnPortless(o *object, e spec.Experiment) {
+	for _, t := range e.Templates {
+		if t.Portless {
+			l.warn(o, t.Field+".service", "%s", experiment.NoPorts)
+		}
 	}
 }

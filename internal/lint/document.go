@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	node "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
 
@@ -25,6 +26,9 @@ type object struct {
 	fields map[string]any
 	// typed is the object as one of our types or one of Kubernetes', nil if it could not be read as such.
 	typed any
+	// broken are the rules of the schema that the object does not obey. They are reported last: a rule points at a whole list where the
+	// controller names the item and its value.
+	broken field.ErrorList
 	// mistakes are the fields of which it has been told that they are wrong.
 	mistakes []string
 }

@@ -79,6 +79,9 @@ func Files(ctx context.Context, files []File) (Result, error) {
 		}
 	}
 	l.checkReferences()
+	for _, o := range l.objects {
+		l.refused(o, o.broken)
+	}
 	slices.SortStableFunc(l.findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(l.order[a.File], l.order[b.File]), cmp.Compare(a.Line, b.Line))
 	})

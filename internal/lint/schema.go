@@ -5,7 +5,6 @@ import (
 	encodingjson "encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -74,14 +73,21 @@ func (l *linter) checkOurs(ctx context.Context, o *object) error {
 		return err
 	}
 	fits := l.checkShape(o, typed)
-	for _, e := range kind.Admit(ctx, o.copy(), nil) {
+	var misshapen field.ErrorList
+	misshapen, o.broken = kind.Check(ctx, o.copy())
+	l.refused(o, misshapen)
+	l.read(o, fits, typed)
+	return nil
+}
+
+// refused reports what the API server would say, unless it has been said already.
+func (l *linter) refused(o *object, errs field.ErrorList) {
+	for _, e := range errs {
 		if !o.told(e.Field) {
 			l.fail(o, e.Field, "%s", errorText(e))
 		}
 		o.mistakes = append(o.mistakes, e.Field)
 	}
-	l.read(o, fits, typed)
-	return nil
 }
 
 // checkName: whoever applies a file needs a name; and the names of children are made of it.
@@ -116,37 +122,11 @@ func (l *linter) checkRollout(o *object, ro *v1alpha1.Rollout) {
 
 // problems reports what the controller would, unless it has been said already.
 func (l *linter) problems(o *object, problems []spec.Problem) {
-	for _, p := range append(l.sharpen(o, problems), problems...) {
+	for _, p := range problems {
 		if !o.told(p.Field) {
 			l.mistake(o, p.Field, "%s", p.Text)
 		}
 	}
-}
-
-// otherField is what a text calls a field that is not the one it is about.
-var otherField = regexp.MustCompile(`trafficRouting\.\w+`)
-
-// sharpen takes back what a rule of the schema says of a whole list, where the controller tells the same of its items with their values,
-// which rules cannot. What it returns is to be told instead.
-func (l *linter) sharpen(o *object, problems []spec.Problem) (exact []spec.Problem) {
-	l.findings = slices.DeleteFunc(l.findings, func(f Finding) bool {
-		other := otherField.FindString(f.Message)
-		if f.Severity != Error || f.Object != o.title() || f.File != o.file || other == "" {
-			return false
-		}
-		said := len(exact)
-		for _, p := range problems {
-			if strings.HasPrefix(p.Field, f.Field+"[") && strings.Contains(p.Text, other) {
-				exact = append(exact, p)
-			}
-		}
-		if len(exact) == said {
-			return false
-		}
-		o.mistakes = slices.DeleteFunc(o.mistakes, func(field string) bool { return field == f.Field })
-		return true
-	})
-	return exact
 }
 
 // read reads fields of an object as a type, for those who look at what it names.
@@ -202,8 +182,11 @@ func errorText(e *field.Error) string {
 	case field.ErrorTypeTypeInvalid, field.ErrorTypeInvalid, field.ErrorTypeNotFound, field.ErrorTypeForbidden, field.ErrorTypeTooLong,
 		field.ErrorTypeTooMany, field.ErrorTypeTooShort, field.ErrorTypeTooFew, field.ErrorTypeInternal:
 	}
-	if detail == "" {
+	switch detail {
+	case "":
 		return e.ErrorBody()
+	case "should be at least 1 chars long":
+		return "is empty"
 	}
 	return detail
 }

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sluice-delivery/sluice/internal/spelling"
 )
@@ -36,6 +39,10 @@ func (l *linter) shape(o *object, path string, value any, t reflect.Type) (any, 
 	}
 	if !fits {
 		l.mistake(o, path, "%s", misfit(value, want))
+		return nil, false
+	}
+	if n, whole := value.(int64); whole && t.Kind() == reflect.Int32 && int64(int32(n)) != n {
+		l.mistake(o, path, "%d is out of range: write a number from %d to %d", n, math.MinInt32, math.MaxInt32)
 		return nil, false
 	}
 	switch t.Kind() {
@@ -118,12 +125,29 @@ func misfit(value any, want string) string {
 		if want == "a list" {
 			return fmt.Sprintf("%q must be a list: begin it with \"- \"", v)
 		}
-		return fmt.Sprintf("%q must be %s: write it without quotes, if it is one", v, want)
+		return fmt.Sprintf("%q must be %s%s", v, want, unquoted(v, want))
 	}
 	if want == "a text" {
 		return fmt.Sprintf("%v must be a text: write \"%v\", with quotes", value, value)
 	}
 	return fmt.Sprintf("%v must be %s", value, want)
+}
+
+// unquoted is what to write in place of a text, if that can be told.
+func unquoted(text, want string) string {
+	if want == "true or false" {
+		if v, err := strconv.ParseBool(text); err == nil {
+			return fmt.Sprintf(": write %t, without quotes", v)
+		}
+		return ""
+	}
+	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return fmt.Sprintf(": write %s, without quotes", text)
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return fmt.Sprintf(" of seconds: write %d", int64(math.Ceil(d.Seconds())))
+	}
+	return ""
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

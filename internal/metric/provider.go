@@ -2,6 +2,7 @@ package metric
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -38,6 +39,31 @@ type Request struct {
 	Number int
 	// Begun is what is recorded of a measurement that is under way, or was made; nil for a new one.
 	Begun *v1alpha1.Measurement
+	// Memory is asked before an answer is read; nil for no bound.
+	Memory Memory
+}
+
+// Memory bounds what the answers of all measurements take together.
+type Memory interface {
+	// Grow takes n bytes more for this measurement's answer. It waits until they are free, or ctx ends.
+	Grow(ctx context.Context, n int64) error
+}
+
+// LongestTimeout is how long a measurement may wait for its server. A longer timeout is shortened to it.
+const LongestTimeout = v1alpha1.MaxTimeoutSeconds * time.Second
+
+// ShortenedTimeout is where a measurement tells in its metadata that its timeout was shortened.
+const ShortenedTimeout = "timeout"
+
+// Timeout is how long to wait for a server for which a metric sets seconds, 0 for the default. The warning is not empty if it is shortened.
+func Timeout(field string, seconds int64, otherwise time.Duration) (timeout time.Duration, warning string) {
+	switch longest := int64(LongestTimeout / time.Second); {
+	case seconds <= 0:
+		return otherwise, ""
+	case seconds > longest:
+		return LongestTimeout, fmt.Sprintf("%s %d is shortened to %d, the longest that a measurement may wait", field, seconds, longest)
+	}
+	return time.Duration(seconds) * time.Second, ""
 }
 
 // Run is the AnalysisRun that a measurement is for.
@@ -61,4 +87,12 @@ type Reading struct {
 	ResumeAt time.Time
 	// Metadata is told of the measurement, About of the metric.
 	Metadata, About map[string]string
+}
+
+// Shortened adds the warning of Timeout to an error, if there is one.
+func Shortened(err error, warning string) error {
+	if warning == "" {
+		return err
+	}
+	return fmt.Errorf("%w (%s)", err, warning)
 }

@@ -82,6 +82,9 @@ func (p *pass) startRun(j judgement) string {
 	if !begun {
 		p.plan.Judge = append(p.plan.Judge, CreateAnalysisRun{Run: run, Reason: j.Field})
 		p.note(TopicJudge, "begin analysis "+run.Name, j.Field)
+		for _, w := range analysis.Warn(j.Analysis, p.Templates, p.Rollout) {
+			p.note(TopicJudge, "analysis "+run.Name, w.String())
+		}
 	}
 	p.remember(j.runRecord, run)
 	return "analysis " + run.Name + " has begun"

@@ -43,7 +43,7 @@ func (p *problems) blueGreen(b *v1alpha1.BlueGreenStrategy, replicas int32, hist
 	if b.ActiveService == "" {
 		p.add(blueGreenField+".activeService", "is empty: name the Service that production traffic goes through")
 	}
-	if b.ActiveService == b.PreviewService {
+	if b.ActiveService != "" && b.ActiveService == b.PreviewService {
 		p.add(blueGreenField+".previewService", "%q is the activeService too: name another Service, or leave it out", b.PreviewService)
 	}
 	out := BlueGreen{

@@ -44,6 +44,8 @@ type ExperimentTemplate struct {
 	// Service is the name of the Service for its pods, empty for none; Ports are what that has.
 	Service string
 	Ports   []corev1.ServicePort
+	// Portless: a Service is asked for, and no container declares a port that it could have. So there is none.
+	Portless bool
 }
 
 // ExperimentAnalysis is an analysis that an Experiment runs. The values of its Arguments may have placeholders, see [Placeholders].
@@ -167,7 +169,7 @@ func (p *problems) templateService(t *ExperimentTemplate, experiment, name strin
 		p.add(t.Field+".service.name", "%q cannot be the name of a Service: %s", t.Service, strings.Join(texts, "; "))
 	}
 	if len(t.Ports) == 0 {
-		p.add(t.Field+".service", "a Service needs a port, and no container of the template declares one: add containerPort, or remove service")
+		t.Service, t.Portless = "", true
 	}
 }
 

@@ -112,6 +112,8 @@ func (p *problems) experimentWeights(s RunExperiment, c Canary, weight int32) {
 			p.add(at, "%d is negative: write 0 or more", *t.Weight)
 		case c.Traffic == nil:
 			p.add(at, "needs trafficRouting: without a router nothing can be sent to the template")
+		case i < len(s.Resolved.Templates) && s.Resolved.Templates[i].Portless:
+			p.add(at, "needs a Service, and a Service needs a port: no container declares one, so add containerPort")
 		default:
 			p.feature(at, c, func(r Router) (string, bool) {
 				_, isNginx := r.(Nginx)

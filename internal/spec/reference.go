@@ -1,6 +1,12 @@
 package spec
 
-import "github.com/sluice-delivery/sluice/api/v1alpha1"
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
 
 // Reference is the name of another object, and the field of the spec where it stands.
 type Reference struct{ Field, Name string }
@@ -26,4 +32,13 @@ func Services(ro *v1alpha1.Rollout) []Reference {
 		}
 	}
 	return all
+}
+
+// serviceNames refuses names that no Service can have.
+func (p *problems) serviceNames(ro *v1alpha1.Rollout) {
+	for _, ref := range Services(ro) {
+		if texts := validation.IsDNS1123Label(ref.Name); len(texts) > 0 {
+			p.add(ref.Field, "%q cannot be the name of a Service: %s", ref.Name, strings.Join(texts, "; "))
+		}
+	}
 }

@@ -55,6 +55,7 @@ func Resolve(ro *v1alpha1.Rollout) (Rollout, []Problem) {
 		p.add("spec.strategy", "Rollout has missing field '.spec.strategy.canary or .spec.strategy.blueGreen': add one of them")
 	}
 	p.metadata(ro)
+	p.serviceNames(ro)
 	p.experiments(ro, r.Strategy)
 	r.PodHash = PodHash(&ro.Spec.Template, ro.Status.CollisionCount)
 	if broken := unreadable(ro.Unreadable); len(broken) > 0 {
@@ -214,7 +215,7 @@ func (p *problems) step(field string, s *v1alpha1.CanaryStep, c Canary) Step {
 	}
 	switch len(set) {
 	case 0:
-		p.add(field, "Step must have one of the following set: experiment, setWeight, setCanaryScale, plugin or pause")
+		p.add(field, "a step must have exactly one of setWeight, pause, experiment, analysis, setCanaryScale, setHeaderRoute, setMirrorRoute and plugin")
 		return nil
 	case 1:
 	default:

@@ -129,7 +129,7 @@ func TestProblems(t *testing.T) {
 		},
 		"a step that does nothing": {
 			steps(weight(10), v1alpha1.CanaryStep{}),
-			[]string{"spec.strategy.canary.steps[1]: Step must have one of the following set: experiment, setWeight, setCanaryScale, plugin or pause"},
+			[]string{"spec.strategy.canary.steps[1]: a step must have exactly one of setWeight, pause, experiment, analysis, setCanaryScale, setHeaderRoute, setMirrorRoute and plugin"},
 		},
 		"a step that does two things": {
 			steps(v1alpha1.CanaryStep{SetWeight: number(10), Pause: &v1alpha1.RolloutPause{}}),

@@ -53,7 +53,7 @@ func (p *problems) reference(ro *v1alpha1.Rollout, ref *v1alpha1.ObjectRef) bool
 		return false
 	}
 	if len(ro.Spec.Template.Spec.Containers) > 0 {
-		p.add("spec.template", "template must be empty for workload reference rollout: remove it, or the workloadRef")
+		p.add("spec.template", "must not be set together with workloadRef, which supplies the template: remove spec.template or spec.workloadRef")
 	}
 	switch ref.ScaleDown {
 	case "", v1alpha1.ScaleDownNever:

@@ -52,7 +52,7 @@ func TestWithWorkload(t *testing.T) {
 		},
 		"a template beside the reference": {
 			ref: v1alpha1.ObjectRef{APIVersion: "apps/v1", Kind: "Deployment"}, workload: deployment, template: template, want: theirs,
-			problems: []string{"spec.template: template must be empty for workload reference rollout: remove it, or the workloadRef"},
+			problems: []string{"spec.template: must not be set together with workloadRef, which supplies the template: remove spec.template or spec.workloadRef"},
 		},
 		"a ReplicaSet to be scaled down": {
 			ref:      v1alpha1.ObjectRef{APIVersion: "apps/v1", Kind: "ReplicaSet", ScaleDown: "onsuccess"},

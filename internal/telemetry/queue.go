@@ -10,6 +10,8 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sluice-delivery/sluice/internal/fair"
 )
 
 // Stuck is how long nothing may get done while there is something to do.
@@ -17,8 +19,9 @@ const Stuck = 5 * time.Minute
 
 // Queue watches over a controller's queue: when the news came that a pass answers, and whether anything gets done at all.
 type Queue struct {
-	clock clock.PassiveClock
-	name  string
+	clock   clock.WithDelayedExecution
+	name    string
+	workers int
 
 	mu sync.Mutex
 	// waiting is since when there is news of an object, working is of what news the passes are that are under way.
@@ -27,16 +30,19 @@ type Queue struct {
 	moved time.Time
 }
 
-// NewQueue watches over the queue of the controller of that name.
-func NewQueue(clk clock.PassiveClock, name string) *Queue {
-	return &Queue{clock: clk, name: name, waiting: map[reconcile.Request]time.Time{}, working: map[reconcile.Request]time.Time{}}
+// NewQueue watches over the queue of the controller of that name, which workers share by namespace; 0 for any number of workers, which
+// a single namespace may occupy.
+func NewQueue(clk clock.WithDelayedExecution, name string, workers int) *Queue {
+	return &Queue{clock: clk, name: name, workers: workers, waiting: map[reconcile.Request]time.Time{}, working: map[reconcile.Request]time.Time{}}
 }
 
 // Make makes the queue, for a controller's options.
 func (q *Queue) Make(name string, limit workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return &watched{
-		PriorityQueue: priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limit }),
-		queue:         q,
+		PriorityQueue: fair.NewQueue(fair.Options{
+			Clock: q.clock, Workers: q.workers, Limiter: limit, Watcher: newQueueMeters(q.clock, name),
+		}),
+		queue: q,
 	}
 }
 

@@ -89,7 +89,7 @@ func TestAnUpdateIsCountedOnceWhenItEnds(t *testing.T) {
 
 func TestAQueueThatStandsStillIsNoticed(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
-	q := NewQueue(clock, "rollout")
+	q := NewQueue(clock, "rollout", 0)
 	web, api := requestFor("web"), requestFor("api")
 	clock.Step(time.Hour)
 	if err := q.Check(nil); err != nil {
@@ -124,7 +124,7 @@ func TestAQueueThatStandsStillIsNoticed(t *testing.T) {
 // The queue that a controller works with is the one that the probe asks about.
 func TestAControllersOwnQueueIsWatched(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
-	q := NewQueue(clock, "rollout")
+	q := NewQueue(clock, "rollout", 0)
 	works := q.Make("rollout", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer works.ShutDown()
 	works.Add(requestFor("web"))
@@ -141,7 +141,7 @@ func TestAControllersOwnQueueIsWatched(t *testing.T) {
 
 func TestTheReactionCountsFromTheFirstNews(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
-	q := NewQueue(clock, "rollout")
+	q := NewQueue(clock, "rollout", 0)
 	web := requestFor("web")
 	q.add(web)
 	clock.Step(time.Second)

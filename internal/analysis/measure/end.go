@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -42,17 +44,50 @@ func (p *pass) stopAll() {
 	}
 }
 
-// retain keeps the newest measurements of each metric.
+// retain keeps the newest measurements of each metric, as many as fit into the status.
 func (p *pass) retain() {
 	for _, m := range p.metrics {
-		r := m.result
-		for extra := len(r.Measurements) - m.limits.kept; extra > 0; extra-- {
-			t := p.bare(m)
-			t.Begun, t.Number = r.Measurements[0].DeepCopy(), m.numberOf(0)
-			p.plan.Forget = append(p.plan.Forget, t)
-			r.Measurements = r.Measurements[1:]
+		for len(m.result.Measurements) > m.limits.kept {
+			p.forgetOldest(m)
 		}
 	}
+	for excess := p.keptBytes() - mostKeptBytes; excess > 0; {
+		longest := slices.MaxFunc(p.metrics, func(a, b *state) int {
+			return cmp.Compare(len(a.result.Measurements), len(b.result.Measurements))
+		})
+		if len(longest.result.Measurements) <= 1 {
+			return // the last one says when the next is due
+		}
+		excess -= measurementBytes(&longest.result.Measurements[0])
+		p.forgetOldest(longest)
+	}
+}
+
+func (p *pass) forgetOldest(m *state) {
+	t := p.bare(m)
+	t.Begun, t.Number = m.result.Measurements[0].DeepCopy(), m.numberOf(0)
+	p.plan.Forget = append(p.plan.Forget, t)
+	m.result.Measurements = m.result.Measurements[1:]
+}
+
+// keptBytes is about how much the measurements of all metrics take in the status.
+func (p *pass) keptBytes() (bytes int) {
+	for _, m := range p.metrics {
+		for i := range m.result.Measurements {
+			bytes += measurementBytes(&m.result.Measurements[i])
+		}
+	}
+	return bytes
+}
+
+// measurementBytes is about how much a measurement takes as JSON: what it says, and its phase, times and the names of its fields.
+func measurementBytes(m *v1alpha1.Measurement) int {
+	const fields = 200
+	bytes := fields + len(m.Value) + len(m.Message)
+	for key, value := range m.Metadata {
+		bytes += len(key) + len(value)
+	}
+	return bytes
 }
 
 // numberOf is the number of a measurement in the list, whose last one has the highest number.

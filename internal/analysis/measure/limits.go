@@ -25,6 +25,10 @@ type limits struct {
 // between them measuring would do nothing else.
 const shortest = time.Second
 
+// mostKeptBytes is how much the measurements of all metrics take: an AnalysisRun whose status does not fit into the API server's storage
+// could not go on.
+const mostKeptBytes = 512 << 10
+
 // resolveLimits reads the limits of a metric that has been checked.
 func resolveLimits(metric *v1alpha1.Metric, retention []v1alpha1.MeasurementRetention) limits {
 	l := limits{
@@ -45,7 +49,7 @@ func resolveLimits(metric *v1alpha1.Metric, retention []v1alpha1.MeasurementRete
 	}
 	for _, r := range retention {
 		if fits(r.MetricName, metric.Name) {
-			l.kept = max(1, int(r.Limit)) // the last one says when the next is due
+			l.kept = int(min(max(1, r.Limit), v1alpha1.MaxMeasurementRetention)) // the last one says when the next is due
 		}
 	}
 	return l

@@ -1,6 +1,9 @@
 package measure_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,5 +108,47 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 	if got := (measure.Secrets{"key", "key-2"}).Hide("key-2"); got != "*****" {
 		t.Errorf("%q, want the longest hidden as a whole", got)
+	}
+}
+
+// TestAStatusFitsIntoStorage keeps as many measurements as the API allows, each as long as there are, of as many metrics.
+func TestAStatusFitsIntoStorage(t *testing.T) {
+	const metrics, storage = 100, 1 << 20
+	run := &v1alpha1.AnalysisRun{}
+	run.Spec.MeasurementRetention = []v1alpha1.MeasurementRetention{{MetricName: ".*", Limit: 1 << 30}}
+	for i := range metrics {
+		run.Spec.Metrics = append(run.Spec.Metrics, v1alpha1.Metric{
+			Name: fmt.Sprint("metric-", i), Interval: "1s", Provider: v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{URL: "http://test"}},
+		})
+	}
+	seen := measure.Observed{Now: zero, Run: run, Providers: []string{"web"}}
+	largest := 0
+	for range 30 {
+		p := measure.Next(seen)
+		if p.Record != nil {
+			seen.Run = p.Record.To
+		}
+		text, err := json.Marshal(seen.Run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		largest = max(largest, len(text))
+		seen.Results = nil
+		for _, task := range p.Measure {
+			r := result(task)
+			r.StartedAt, r.FinishedAt = seen.Now, seen.Now
+			r.Reading.Text = strings.Repeat("x", 1<<20)
+			r.Reading.Metadata = map[string]string{"warnings": strings.Repeat("y", 1<<20)}
+			seen.Results = append(seen.Results, r)
+		}
+		seen.Now = seen.Now.Add(time.Second)
+	}
+	if largest > storage {
+		t.Errorf("the run takes up to %d bytes, want %d at most", largest, storage)
+	}
+	for _, r := range seen.Run.Status.MetricResults {
+		if len(r.Measurements) < 2 || r.Count < 20 {
+			t.Fatalf("%s keeps %d of %d measurements, want 2 or more of 20", r.Name, len(r.Measurements), r.Count)
+		}
 	}
 }

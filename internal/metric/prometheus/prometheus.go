@@ -30,7 +30,7 @@ const (
 
 const (
 	// mostBytes is how long an answer may be.
-	mostBytes = 16 << 20
+	mostBytes = 1 << 20
 	// defaultTimeout is how long to wait for it.
 	defaultTimeout = 30 * time.Second
 )
@@ -50,13 +50,22 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 	if q := m.RangeQuery; q != nil {
 		question += fmt.Sprintf(" from %s to %s", q.Start, q.End)
 	}
-	value, warnings, err := p.measure(ctx, m)
+	var seconds int64
+	if m.Timeout != nil {
+		seconds = *m.Timeout
+	}
+	timeout, shortened := metric.Timeout("timeout", seconds, defaultTimeout)
+	value, warnings, err := p.measure(ctx, m, timeout, r.Memory)
 	if err != nil {
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
+		return metric.Reading{}, fmt.Errorf("%s: %w", question, metric.Shortened(err, shortened))
 	}
 	reading := metric.Reading{Question: question, About: map[string]string{ResolvedQuery: m.Query}}
+	reading.Metadata = map[string]string{}
 	if len(warnings) > 0 {
-		reading.Metadata = map[string]string{Warnings: strings.Join(warnings, "; ")}
+		reading.Metadata[Warnings] = strings.Join(warnings, "; ")
+	}
+	if shortened != "" {
+		reading.Metadata[metric.ShortenedTimeout] = shortened
 	}
 	reading.Value, reading.Text, err = numbers(value)
 	if err != nil {
@@ -65,11 +74,9 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 	return reading, nil
 }
 
-func (p Provider) measure(ctx context.Context, m *v1alpha1.PrometheusMetric) (model.Value, promv1.Warnings, error) {
-	timeout := defaultTimeout
-	if m.Timeout != nil && *m.Timeout > 0 {
-		timeout = time.Duration(*m.Timeout) * time.Second
-	}
+func (p Provider) measure(
+	ctx context.Context, m *v1alpha1.PrometheusMetric, timeout time.Duration, memory metric.Memory,
+) (model.Value, promv1.Warnings, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	address := cmp.Or(m.Address, p.Address)
@@ -78,6 +85,7 @@ func (p Provider) measure(ctx context.Context, m *v1alpha1.PrometheusMetric) (mo
 	}
 	client, err := server.Client(ctx, server.Options{
 		URL: address, Insecure: m.Insecure, Headers: m.Headers, Authentication: m.Authentication, MostBytes: mostBytes,
+		Memory: memory,
 	})
 	if err != nil {
 		return nil, nil, err

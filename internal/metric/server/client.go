@@ -14,6 +14,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/metric"
 )
 
 // Options are how to talk to one server.
@@ -26,6 +27,8 @@ type Options struct {
 	Authentication *v1alpha1.Authentication
 	// MostBytes is how long an answer may be.
 	MostBytes int64
+	// Memory is asked before a part of it is read; nil for no bound.
+	Memory metric.Memory
 }
 
 // mostRedirects is how many redirects are followed.
@@ -58,7 +61,7 @@ func Client(ctx context.Context, o Options) (*http.Client, error) {
 	if o.Insecure {
 		transport = unchecked
 	}
-	c := caller{next: transport, origin: origin, headers: o.Headers, mostBytes: o.MostBytes}
+	c := caller{next: transport, origin: origin, headers: o.Headers, mostBytes: o.MostBytes, memory: o.Memory}
 	if a := o.Authentication; a != nil {
 		switch {
 		case a.Sigv4 != nil && *a.Sigv4 != (v1alpha1.Sigv4Config{}):
@@ -86,6 +89,7 @@ type caller struct {
 	basic     v1alpha1.BasicAuthConfig
 	tokens    oauth2.TokenSource
 	mostBytes int64
+	memory    metric.Memory
 }
 
 // RoundTrip asks.
@@ -98,7 +102,7 @@ func (c caller) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	answer, err := c.next.RoundTrip(r)
 	if err == nil {
-		answer.Body = &bounded{ReadCloser: answer.Body, left: c.mostBytes, most: c.mostBytes}
+		answer.Body = &bounded{ReadCloser: answer.Body, ctx: r.Context(), left: c.mostBytes, most: c.mostBytes, memory: c.memory}
 	}
 	return answer, err
 }
@@ -139,16 +143,34 @@ func (c caller) follow(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// bounded is an answer that may not be longer than so much.
+// bounded is an answer that may not be longer than most bytes, and that is read as far as there is memory for it.
 type bounded struct {
 	io.ReadCloser
+	ctx        context.Context //nolint:containedctx // that of the request, for which the answer is
 	left, most int64
+	memory     metric.Memory
+	// granted is how much more may be read before memory is asked again, grow how much it is asked for then.
+	granted, grow int64
 }
+
+// firstGrow is how much memory is asked for at first, each time twice as much as before.
+const firstGrow = 1 << 10
 
 // Read reads a part of the answer.
 func (b *bounded) Read(p []byte) (int, error) {
+	if b.memory != nil && b.granted == 0 {
+		b.grow = max(firstGrow, 2*b.grow)
+		if err := b.memory.Grow(b.ctx, b.grow); err != nil {
+			return 0, err
+		}
+		b.granted = b.grow
+	}
+	if b.memory != nil && int64(len(p)) > b.granted {
+		p = p[:b.granted]
+	}
 	n, err := b.ReadCloser.Read(p)
 	b.left -= int64(n)
+	b.granted -= min(b.granted, int64(n))
 	if b.left < 0 {
 		return n, fmt.Errorf("the answer is longer than %d bytes: ask for less", b.most)
 	}

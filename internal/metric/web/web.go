@@ -33,18 +33,20 @@ func (Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading, 
 	w := r.Metric.Provider.Web
 	method := cmp.Or(string(w.Method), http.MethodGet)
 	question := method + " " + w.URL
-	value, err := measure(ctx, w, method, r.Metric.WhenNoData != "")
+	timeout, warning := metric.Timeout("timeoutSeconds", w.TimeoutSeconds, defaultTimeout)
+	value, err := measure(ctx, r, method, timeout)
 	if err != nil {
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
+		return metric.Reading{}, fmt.Errorf("%s: %w", question, metric.Shortened(err, warning))
 	}
-	return metric.Reading{Value: value, Text: text(value), Question: question}, nil
+	reading := metric.Reading{Value: value, Text: text(value), Question: question}
+	if warning != "" {
+		reading.Metadata = map[string]string{metric.ShortenedTimeout: warning}
+	}
+	return reading, nil
 }
 
-func measure(ctx context.Context, w *v1alpha1.WebMetric, method string, mayBeMissing bool) (any, error) {
-	timeout := defaultTimeout
-	if w.TimeoutSeconds > 0 {
-		timeout = time.Duration(w.TimeoutSeconds) * time.Second
-	}
+func measure(ctx context.Context, r metric.Request, method string, timeout time.Duration) (any, error) {
+	w := r.Metric.Provider.Web
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	request, err := newRequest(ctx, w, method)
@@ -53,6 +55,7 @@ func measure(ctx context.Context, w *v1alpha1.WebMetric, method string, mayBeMis
 	}
 	client, err := server.Client(ctx, server.Options{
 		URL: w.URL, Insecure: w.Insecure, Headers: w.Headers, Authentication: w.Authentication, MostBytes: mostBytes,
+		Memory: r.Memory,
 	})
 	if err != nil {
 		return nil, err
@@ -69,7 +72,7 @@ func measure(ctx context.Context, w *v1alpha1.WebMetric, method string, mayBeMis
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
 		return nil, fmt.Errorf("it answered %s: %s", answer.Status, excerpt(body))
 	}
-	return find(body, w.JSONPath, mayBeMissing)
+	return find(body, w.JSONPath, r.Metric.WhenNoData != "")
 }
 
 func newRequest(ctx context.Context, w *v1alpha1.WebMetric, method string) (*http.Request, error) {

@@ -1,0 +1,8 @@
+// Package fair keeps one tenant of a shared cluster from holding up the others. A tenant is a namespace.
+//
+//	shares.go  how much of something limited a tenant may hold: the less is free, the less
+//	turns.go   items that wait, served by tenant in turn
+//	queue.go   a controller's work queue built from both
+//
+// What must not be here: what the items are, and real clocks.
+package fair
