@@ -78,6 +78,7 @@ func newControllers(ctx context.Context, config *rest.Config) (*controllers, err
 		"endpointslice-controller":           c.endpointSlice,
 		"endpoint-controller":                c.endpoints,
 		"namespace-controller":               c.namespace,
+		"resourcequota-controller":           c.resourceQuota,
 		"service-account-controller":         c.serviceAccount,
 		"clusterrole-aggregation-controller": c.clusterRoleAggregation,
 		"generic-garbage-collector":          c.garbageCollector,

@@ -10,5 +10,7 @@
 // shared with another cluster on the same machine, so any number can run side by side, one for each process: the Kubernetes
 // libraries keep feature gates and metrics in global variables, which is why this package starts no two in one.
 //
+// Admission is that of a real cluster: ResourceQuota, LimitRange and PodSecurity refuse what they refuse there.
+//
 // It is for trying things and for tests. It listens on the loopback interface only, and its nodes run no containers.
 package cluster
