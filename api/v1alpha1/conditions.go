@@ -32,7 +32,7 @@ type RolloutConditionType string
 // The conditions of a Rollout.
 const (
 	// ConditionInvalidSpec is present and True while the spec, or an object that it refers to, is wrong. Nothing is done
-	// until it is mended.
+	// until it is mended. An object that does not exist is not reported in the first two seconds of a Rollout.
 	ConditionInvalidSpec RolloutConditionType = "InvalidSpec"
 
 	// ConditionAvailable is True while enough pods are available: all of the active version's in a blue-green Rollout,

@@ -89,10 +89,10 @@ func (c *collector) visit(field string, ref v1alpha1.AnalysisTemplateRef, via []
 	found, ok := c.known[ref]
 	switch {
 	case !ok && len(via) > 0:
-		c.problem(field, "%s, which %s names, not found: create it, or name one that exists", title(ref), title(via[len(via)-1]))
+		c.missing(field, ref, ", which "+title(via[len(via)-1])+" names,")
 		return
 	case !ok:
-		c.problem(field, "%s not found: create it, or name one that exists", title(ref))
+		c.missing(field, ref, "")
 		return
 	case found == nil:
 		c.problem(field, "%s cannot be read: the controller looks after one namespace and has no right to; name an AnalysisTemplate of this namespace, or grant it get, list and watch of clusteranalysistemplates", title(ref))
@@ -106,6 +106,13 @@ func (c *collector) visit(field string, ref v1alpha1.AnalysisTemplateRef, via []
 	for _, nested := range found.Templates {
 		c.visit(field, nested, via)
 	}
+}
+
+// missing adds that there is no template of that name; whose says which one names it, if that is not the field.
+func (c *collector) missing(field string, ref v1alpha1.AnalysisTemplateRef, whose string) {
+	c.problems = append(c.problems, spec.Problem{
+		Field: field, Missing: title(ref), Text: title(ref) + whose + " not found: create it, or name one that exists",
+	})
 }
 
 func (c *collector) problem(field, format string, args ...any) {

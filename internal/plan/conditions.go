@@ -29,15 +29,16 @@ func (p *pass) setConditions() {
 	p.tellTrouble()
 }
 
-// setInvalidSpec tells of all that is wrong with the spec, or with the objects that it names.
+// setInvalidSpec says all that is wrong with the spec, or with the objects that it names.
 func (p *pass) setInvalidSpec() {
-	if len(p.problems) == 0 {
+	problems := p.due()
+	if len(problems) == 0 {
 		p.mended = p.condition(v1alpha1.ConditionInvalidSpec).Status == corev1.ConditionTrue
 		p.remove(v1alpha1.ConditionInvalidSpec)
 		return
 	}
-	texts := make([]string, len(p.problems))
-	for i, problem := range p.problems {
+	texts := make([]string, len(problems))
+	for i, problem := range problems {
 		texts[i] = problem.String()
 		p.note(TopicRefuse, problem.Field, problem.Text)
 	}
@@ -47,6 +48,33 @@ func (p *pass) setInvalidSpec() {
 	}
 	p.setTrue(v1alpha1.ConditionInvalidSpec, v1alpha1.ReasonInvalidSpec, message)
 }
+
+// comesWith is how long after a Rollout what it names may be created: those who apply a manifest write one object after another, in any
+// order.
+const comesWith = 2 * time.Second
+
+// due are the problems to report now: not the objects that may be created yet.
+func (p *pass) due() []spec.Problem {
+	var due []spec.Problem
+	for _, problem := range p.problems {
+		if !p.mayCome(problem) {
+			due = append(due, problem)
+			continue
+		}
+		p.note(TopicWait, problem.Field, problem.Missing+" is not there yet")
+		p.wake(p.applied())
+	}
+	return due
+}
+
+// mayCome reports whether what is missing may be created yet, as it is while the Rollout itself is new. An edit that names what does not
+// exist is wrong at once: its author had the time to create that first.
+func (p *pass) mayCome(problem spec.Problem) bool {
+	return problem.Missing != "" && p.Now.Before(p.applied())
+}
+
+// applied is when all that was applied together with the Rollout is there. The API stores whole seconds: one second is left at least.
+func (p *pass) applied() time.Time { return p.Rollout.CreationTimestamp.Add(comesWith) }
 
 // setPaused is there from the first pause on.
 func (p *pass) setPaused() {
@@ -102,6 +130,9 @@ func (p *pass) setHealthy() {
 // healthy is the state in which nothing is left to do: all pods are of the current version and available.
 func (p *pass) healthy() bool {
 	s, want := p.is, p.spec.Replicas+p.surging()
+	if slices.ContainsFunc(p.problems, p.mayCome) {
+		return false // what is left may be to send traffic by it
+	}
 	if b, ok := p.spec.Strategy.(spec.BlueGreen); ok { // old stacks that are kept for a while do not make it less healthy
 		return p.promoted() && s.UpdatedReplicas == want && s.AvailableReplicas == want &&
 			s.BlueGreen.ActiveSelector == s.CurrentPodHash &&

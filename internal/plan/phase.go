@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -17,11 +19,14 @@ func (p *pass) phase() (v1alpha1.RolloutPhase, string) {
 	case v1alpha1.ReasonRolloutAborted, v1alpha1.ReasonProgressDeadlineExceeded:
 		return v1alpha1.RolloutPhaseDegraded, c.Reason + ": " + c.Message
 	}
+	awaited := slices.IndexFunc(p.problems, p.mayCome)
 	switch {
 	case p.spec.Paused:
 		return v1alpha1.RolloutPhasePaused, "manually paused"
 	case len(s.PauseConditions) > 0:
 		return v1alpha1.RolloutPhasePaused, string(s.PauseConditions[0].Reason)
+	case awaited >= 0:
+		return v1alpha1.RolloutPhaseProgressing, "waiting for " + p.problems[awaited].Missing + " to be created"
 	case p.isRestarting():
 		return v1alpha1.RolloutPhaseProgressing, "rollout is restarting"
 	case s.UpdatedReplicas < p.spec.Replicas:

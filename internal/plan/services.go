@@ -35,7 +35,10 @@ func (p *pass) selects(name string) string {
 // at any time: until then nothing is routed, and what runs goes on.
 func (p *pass) checkServices() {
 	for _, ref := range spec.Services(p.Rollout) {
-		if text := p.serviceProblem(ref.Name); text != "" {
+		if p.service(ref.Name) == nil {
+			object := fmt.Sprintf("service %q", ref.Name)
+			p.problems = append(p.problems, spec.Problem{Field: ref.Field, Missing: object, Text: object + " not found: create it, or name one that exists"})
+		} else if text := p.serviceProblem(ref.Name); text != "" {
 			p.problems = append(p.problems, spec.Problem{Field: ref.Field, Text: text})
 		}
 	}
@@ -43,9 +46,6 @@ func (p *pass) checkServices() {
 
 func (p *pass) serviceProblem(name string) string {
 	s := p.service(name)
-	if s == nil {
-		return fmt.Sprintf("service %q not found: create it, or name one that exists", name)
-	}
 	if owner := s.Annotations[v1alpha1.ManagedByAnnotation]; owner != "" && owner != p.Rollout.Name {
 		return fmt.Sprintf("Service %q is managed by another Rollout, %q: give each Rollout a Service of its own", name, owner)
 	}

@@ -19,9 +19,20 @@ type Problem struct {
 	Field string
 	// Text says what is wrong with the value and what to write instead.
 	Text string
+	// Missing is the object that the field names and that does not exist, as in `Service "web"`. Empty where something else is wrong.
+	Missing string
 }
 
 func (p Problem) String() string { return p.Field + ": " + p.Text }
+
+// MissingObject is the problem of a field that names an object of a namespace where there is none of that name.
+func MissingObject(field, kind, name, namespace string) Problem {
+	object := fmt.Sprintf("%s %q", kind, name)
+	return Problem{
+		Field: field, Missing: object,
+		Text: fmt.Sprintf("%s not found in namespace %s: create it, or name one that exists", object, namespace),
+	}
+}
 
 // Resolve reads a Rollout's spec. If there are problems, the result must not be used: all of them are returned, in the order
 // of the spec.

@@ -38,7 +38,7 @@ func WithWorkload(ro *v1alpha1.Rollout, workload metav1.Object) (*v1alpha1.Rollo
 	case *corev1.PodTemplate:
 		with.Spec.Template = w.Template
 	default:
-		p.add(workloadField, "%s %q not found in namespace %s: create it, or name one that exists", ref.Kind, ref.Name, ro.Namespace)
+		p = append(p, MissingObject(workloadField, ref.Kind, ref.Name, ro.Namespace))
 		return ro, p
 	}
 	with.Spec.Selector = selector

@@ -70,7 +70,7 @@ func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Object
 		case !r.mayUse(object):
 			p.add(in.Field, "%s", r.notAllowed(in))
 		case object == nil:
-			p.add(in.Field, "%s %q not found in namespace %s: create it, or name one that exists", in.Kind, in.Name, r.spec.Namespace)
+			p.append(spec.MissingObject(in.Field, in.Kind, in.Name, r.spec.Namespace))
 		default:
 			out[key] = r.render(&p, in, want, object, have[notes])
 			continue
@@ -127,7 +127,10 @@ type problems struct {
 }
 
 func (p *problems) add(field, format string, args ...any) {
-	problem := spec.Problem{Field: field, Text: fmt.Sprintf(format, args...)}
+	p.append(spec.Problem{Field: field, Text: fmt.Sprintf(format, args...)})
+}
+
+func (p *problems) append(problem spec.Problem) {
 	if !slices.Contains(p.list, problem) { // several rules may have it
 		p.list = append(p.list, problem)
 	}

@@ -63,9 +63,11 @@ func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Object
 		if before != nil {
 			out[canary] = before
 		}
-		if have[stable] != nil {
-			out[stable] = have[stable]
+		if have[stable] == nil {
+			problems = append(problems, spec.MissingObject(in.Field, "Ingress", in.Name, r.owner.Namespace))
+			continue
 		}
+		out[stable] = have[stable]
 		after, problem := r.render(want, in.Name, have[stable], before)
 		if problem != "" {
 			problems = append(problems, spec.Problem{Field: in.Field, Text: problem})
@@ -88,9 +90,6 @@ func (r router) cannot(what string) spec.Problem {
 
 // render returns the canary Ingress beside a stable one.
 func (r router) render(want traffic.Split, name string, stable, canary *unstructured.Unstructured) (*unstructured.Unstructured, string) {
-	if stable == nil {
-		return nil, fmt.Sprintf("Ingress %q not found in namespace %s: create it, or name one that exists", name, r.owner.Namespace)
-	}
 	if canary != nil && !r.controls(canary) {
 		return nil, fmt.Sprintf("Ingress %q, which is to be the canary beside %q, exists and is not controlled by the Rollout: delete it, or name the Rollout otherwise",
 			canary.GetName(), name)
