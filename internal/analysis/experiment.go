@@ -1,9 +1,8 @@
 package analysis
 
 import (
-	"regexp"
-
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/pattern"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -47,9 +46,9 @@ func (m *merger) given(metrics []v1alpha1.Metric) ([]v1alpha1.DryRun, []v1alpha1
 	return dryRun, retention
 }
 
-// fits reports whether a pattern finds any of the metrics.
-func fits(pattern string, metrics []v1alpha1.Metric) bool {
-	expression, err := regexp.Compile(pattern)
+// fits reports whether a regular expression finds any of the metrics.
+func fits(metricName string, metrics []v1alpha1.Metric) bool {
+	expression, err := pattern.Compile(metricName)
 	if err != nil {
 		return false
 	}

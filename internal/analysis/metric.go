@@ -2,13 +2,13 @@ package analysis
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/pattern"
 )
 
 // metricProblems are what is wrong with a metric, as far as it does not depend on the values of arguments. An endless metric is one
@@ -132,12 +132,12 @@ func (m *merger) checkPatterns(run v1alpha1.AnalysisRunSpec) {
 	}
 }
 
-func (m *merger) checkPattern(field, pattern string, metrics []v1alpha1.Metric) {
-	if _, err := regexp.Compile(pattern); err != nil {
-		m.problem(field, `metricName %q is no regular expression (%s): write ".*" for all metrics`, pattern, err)
+func (m *merger) checkPattern(field, metricName string, metrics []v1alpha1.Metric) {
+	if _, err := pattern.Compile(metricName); err != nil {
+		m.problem(field, `metricName %q is no regular expression (%s): write ".*" for all metrics`, metricName, err)
 		return
 	}
-	if !fits(pattern, metrics) {
-		m.problem(field, "metricName %q fits no metric of the templates", pattern)
+	if !fits(metricName, metrics) {
+		m.problem(field, "metricName %q fits no metric of the templates", metricName)
 	}
 }

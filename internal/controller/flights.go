@@ -56,6 +56,9 @@ type flights struct {
 	// pens bounds how many statuses are written at once.
 	pens chan struct{}
 
+	// judging bounds how many results are judged at once: one, and the namespaces take turns.
+	judging *turns
+
 	// start begins what nobody waits for.
 	start func(func())
 
@@ -93,7 +96,7 @@ func newFlights(ctx context.Context, p Parts, providers registry.Registry) *flig
 		base: ctx, clock: p.Clock, log: p.Log, providers: providers, start: p.Go, memory: newMemory(),
 		look: func(types.NamespacedName, priorityqueue.AddOpts) {}, runs: map[types.NamespacedName]*runFlights{}, pens: make(chan struct{}, mostPens),
 		places: fair.NewShares(mostFlights, 1), tickets: map[types.NamespacedName]*fair.Ticket[types.NamespacedName]{},
-		offered: map[types.NamespacedName]bool{},
+		offered: map[types.NamespacedName]bool{}, judging: newTurns(),
 	}
 	if f.start == nil {
 		f.start = func(do func()) { go do() }
@@ -387,7 +390,9 @@ func (f *flights) fly(ctx context.Context, task measure.Task, held *claim) (resu
 				"panic", task.Secrets.Hide(fmt.Sprint(broken)), "stack", string(debug.Stack()))
 			result.Reading, result.Err = metric.Reading{}, fmt.Sprintf("the provider panicked: %v; see the controller's log", broken)
 		}
-		result.FinishedAt = f.clock.Now()
+		if result.FinishedAt.IsZero() {
+			result.FinishedAt = f.clock.Now()
+		}
 	}()
 	task.Memory = held
 	reading, err := f.ask(ctx, task)
@@ -395,7 +400,26 @@ func (f *flights) fly(ctx context.Context, task measure.Task, held *claim) (resu
 		result.Err = err.Error()
 		return result
 	}
-	result.Reading = reading
+	result.Reading, result.FinishedAt = reading, f.clock.Now()
+	return f.judge(ctx, result)
+}
+
+// longestJudging is how long it may take to judge what was measured. Conditions have a budget that is used up long before.
+const longestJudging = 10 * time.Second
+
+var errJudging = fmt.Errorf("it took longer than %s to judge what was measured: write a simpler condition", longestJudging)
+
+// judge has the conditions of a metric judge what was measured.
+func (f *flights) judge(ctx context.Context, result measure.Result) measure.Result {
+	if err := f.judging.take(ctx, result.Run.Namespace); err != nil {
+		result.Err = err.Error()
+		return result
+	}
+	defer f.judging.give()
+	ctx, cancel := context.WithTimeoutCause(ctx, longestJudging, errJudging)
+	defer cancel()
+	result = measure.Judge(ctx, result)
+	result.Reading.Value = nil // it may be large, and the result waits for a pass
 	return result
 }
 

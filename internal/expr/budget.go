@@ -1,24 +1,22 @@
 package expr
 
 import (
+	"context"
 	"errors"
 	"reflect"
-	"slices"
 	"time"
-
-	"github.com/expr-lang/expr"
-	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/builtin"
-	"github.com/expr-lang/expr/vm"
 )
 
 const (
-	// mostNodes is how many parts an expression may have.
-	mostNodes = 2000
-	// mostWork is how much an expression may work through, in elements of lists and bytes of texts. It takes a second at most.
-	mostWork = 10_000_000
+	// maxText is how many bytes an expression may have, and maxNodes how many parts.
+	maxText  = 16 << 10
+	maxNodes = 2000
+	// maxWork is how much an expression may work through, in elements of lists and bytes of texts: a second at most (see BenchmarkWorst).
+	maxWork = 10_000_000
+	// maxTimeWork is the same for an expression that stands for an instant: it works through nothing that was measured.
+	maxTimeWork = 10_000
 	// largest is how large a value may become, counted likewise.
-	largest = 4_000_000
+	largest = 2_000_000
 )
 
 var (
@@ -26,113 +24,46 @@ var (
 	errSize = errors.New("it makes a value that is too large: write a simpler condition")
 )
 
-// compile makes a program that may run once: what it may cost is counted in it.
-func compile(text string, now time.Time, as expr.Option) (*vm.Program, error) {
-	b := &budget{left: mostWork}
-	options := []expr.Option{
-		expr.Env(environment{}),
-		as,
-		expr.MaxNodes(mostNodes),
-		expr.Optimize(false), // it would work before anything is counted
-	}
-	options = append(options, helpers(now)...)
-	options = append(options, expr.Function(countName, b.counted, new(func(any) any)), expr.Patch(counting{}))
-	for _, name := range []string{"replace", "repeat", "join", "uniq"} {
-		options = append(options, b.costly(name))
-	}
-	program, err := expr.Compile(text, options...)
-	if err != nil {
-		return nil, firstLine(err)
-	}
-	return program, nil
+// run is what one evaluation knows and may still cost.
+type run struct {
+	ctx   context.Context //nolint:containedctx // the functions of an expression get nothing but their arguments
+	now   time.Time
+	left  int
+	looks int
 }
 
-// budget is what one evaluation may still cost.
-type budget struct{ left int }
+// looksBetween is how often work is counted between two looks at whether anybody still waits for the result.
+const looksBetween = 256
 
-func (b *budget) spend(n int) error {
-	b.left -= n
-	if b.left < 0 {
+func (r *run) spend(n int) error {
+	if n > r.left {
+		r.left = 0
 		return errWork
+	}
+	r.left -= n
+	if r.looks++; r.looks%looksBetween == 0 && r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
 	}
 	return nil
 }
 
-// counted returns its argument when there is enough left to work through it.
-func (b *budget) counted(args ...any) (any, error) {
+// counted returns its first argument when there is enough left to work through it as often as the second one says, and for the third,
+// which is added.
+func (r *run) counted(args ...any) (any, error) {
 	n := size(args[0], largest)
 	if n > largest {
 		return nil, errSize
 	}
-	return args[0], b.spend(n)
+	return args[0], r.spend(n*args[1].(int) + args[2].(int))
 }
 
-// countName is no word of the language, so that nobody can call it.
-const countName = "·count"
-
-// counting has the values counted that something works through, and the rounds of loops.
-type counting struct{}
-
-// Visit is called for every part of an expression.
-func (counting) Visit(node *ast.Node) {
-	switch n := (*node).(type) {
-	case *ast.BuiltinNode:
-		count(n.Arguments)
-	case *ast.CallNode:
-		count(n.Arguments)
-	case *ast.PredicateNode: // the body of a loop
-		n.Node = call(countName, n.Node)
-	case *ast.VariableDeclaratorNode:
-		n.Value = countOne(n.Value)
-	case *ast.BinaryNode:
-		if slices.Contains([]string{"in", "contains", "matches", "startsWith", "endsWith", "==", "!=", "+"}, n.Operator) {
-			n.Left, n.Right = countOne(n.Left), countOne(n.Right)
-		}
+// nested is like counted, for functions that work through what a list contains once for each list that it is in.
+func (r *run) nested(args ...any) (any, error) {
+	n := size(args[0], largest)
+	if n > largest {
+		return nil, errSize
 	}
-}
-
-func count(args []ast.Node) {
-	for i := range args {
-		args[i] = countOne(args[i])
-	}
-}
-
-// countOne leaves alone what is no larger than the expression itself, and what has to be seen as it is.
-func countOne(node ast.Node) ast.Node {
-	switch node.(type) {
-	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode, *ast.ConstantNode, *ast.PredicateNode:
-		return node
-	}
-	return call(countName, node)
-}
-
-// costly is a function of the language that may take much longer, or make much more, than the size of its arguments.
-func (b *budget) costly(name string) expr.Option {
-	original := builtin.Builtins[builtin.Index[name]]
-	return expr.Function(name, func(args ...any) (any, error) {
-		cost := 1
-		for _, arg := range args {
-			n := size(arg, largest)
-			if i, ok := float(arg); ok { // of repeat
-				n = max(0, int(min(i, largest)))
-			}
-			cost *= 1 + n // at most 4 million at each step, and never more than the check below lets through
-			if cost > largest {
-				return nil, errSize
-			}
-		}
-		if name == "uniq" {
-			cost *= cost
-		}
-		if err := b.spend(cost); err != nil {
-			return nil, err
-		}
-		if original.Safe != nil {
-			out, _, err := original.Safe(args...)
-			return out, err
-		}
-		return original.Func(args...)
-	})
+	return args[0], r.spend(n * (1 + depth(args[0])) * args[1].(int))
 }
 
 // size is how many elements and bytes a value has, with all that is in it. It stops counting above a limit.
@@ -144,9 +75,30 @@ func size(value any, limit int) int {
 		return 1 + len(v)
 	case []float64:
 		return 1 + len(v)
+	case []int:
+		return 1 + len(v)
+	case []any:
+		n := 1
+		for i := 0; i < len(v) && n <= limit; i++ {
+			n += size(v[i], limit-n)
+		}
+		return n
+	case map[string]any:
+		n := 1
+		for key, element := range v {
+			if n > limit {
+				break
+			}
+			n += 1 + len(key) + size(element, limit-n)
+		}
+		return n
 	}
+	return sizeOther(reflect.ValueOf(value), limit)
+}
+
+func sizeOther(v reflect.Value, limit int) int {
 	n := 1
-	switch v := reflect.ValueOf(value); v.Kind() {
+	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
 		for i := 0; i < v.Len() && n <= limit; i++ {
 			n += size(v.Index(i).Interface(), limit-n)
@@ -160,4 +112,32 @@ func size(value any, limit int) int {
 	default:
 	}
 	return n
+}
+
+// depth is how many lists and maps are in one another. It is for values whose size was found to be bounded.
+func depth(value any) int {
+	deepest := 0
+	switch v := value.(type) {
+	case nil, bool, int, int64, float64, string, []float64, []int:
+		return 0
+	case []any:
+		for _, element := range v {
+			deepest = max(deepest, depth(element))
+		}
+		return 1 + deepest
+	}
+	switch v := reflect.ValueOf(value); v.Kind() {
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			deepest = max(deepest, depth(v.Index(i).Interface()))
+		}
+		return 1 + deepest
+	case reflect.Map:
+		for entries := v.MapRange(); entries.Next(); {
+			deepest = max(deepest, depth(entries.Value().Interface()))
+		}
+		return 1 + deepest
+	default:
+		return 0
+	}
 }

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"strings"
@@ -20,7 +21,7 @@ func decode(t *testing.T, text string) any {
 }
 
 func holds(condition string, result any) string {
-	got, err := Holds(condition, result, now)
+	got, err := Holds(context.Background(), condition, result, now)
 	switch {
 	case err != nil:
 		return "error: " + err.Error()
@@ -102,7 +103,7 @@ func TestConditionsAreBounded(t *testing.T) {
 		"loops in loops":              {"all(result, all(result, all(result, true)))", work},
 		"a search in every round":     {"none(result, -1 in result)", work},
 		"only what differs":           {"len(uniq(result)) > 0", work},
-		"a text that doubles":         {`len(reduce(1..100, #acc + #acc, "xx")) > 0`, work},
+		"a text that doubles":         {`len(reduce(1..100, #acc + #acc, "xx")) > 0`, tooLarge},
 		"lists that share":            {"let a = reduce(1..100, [#acc, #acc], 0); a == a", tooLarge},
 		"concatenation":               {"let a = concat(result, result); let b = concat(a, a); let c = concat(b, b); len(c) > 0", "error: memory budget exceeded"},
 		"a text that is repeated":     {`len(repeat(repeat("x", 100000), 100000)) > 0`, tooLarge},
@@ -117,7 +118,7 @@ func TestConditionsAreBounded(t *testing.T) {
 			}
 		})
 	}
-	long := "true" + strings.Repeat(" && result > 1", 2000)
+	long := "true" + strings.Repeat("&&!1", 2000)
 	if err := Check(long); err == nil || !strings.Contains(err.Error(), "exceeds maximum allowed nodes") {
 		t.Errorf("%d characters: %v, want an error", len(long), err)
 	}
@@ -152,7 +153,7 @@ func TestTimes(t *testing.T) {
 		`5`:                            `error: it gives 5, which is no time: write for example now() - duration("1h")`,
 		`now() -`:                      "error: unexpected token EOF (1:7)",
 	} {
-		at, err := Time(text, now)
+		at, err := Time(t.Context(), text, now)
 		got := at.Format(time.RFC3339)
 		if err != nil {
 			got = "error: " + err.Error()
@@ -175,21 +176,4 @@ func TestNothingToJudge(t *testing.T) {
 	if !IsEmpty([]float64{math.NaN(), math.NaN()}) || IsEmpty([]float64{math.NaN(), 1}) {
 		t.Error("a list is empty when none of its values is a number")
 	}
-}
-
-func FuzzHolds(f *testing.F) {
-	for _, seed := range []string{"result[0] > 1", "all(result, # < default(result[9], 1))", "let a = result; a == a", "isNil(result.a.b)"} {
-		f.Add(seed, `[1, 2, {"a": "x"}]`)
-	}
-	f.Fuzz(func(t *testing.T, condition, text string) {
-		var result any
-		if json.Unmarshal([]byte(text), &result) != nil {
-			return
-		}
-		began := time.Now()
-		_, _ = Holds(condition, result, now)
-		if d := time.Since(began); d > 20*time.Second {
-			t.Errorf("%s took %s", condition, d)
-		}
-	})
 }

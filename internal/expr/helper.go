@@ -13,7 +13,7 @@ import (
 )
 
 // helpers are the functions that conditions have beside those of the language.
-func helpers(now time.Time) []expr.Option {
+func helpers(r *run) []expr.Option {
 	one := func(name string, f func(any) (any, error), kind any) expr.Option {
 		return expr.Function(name, func(args ...any) (any, error) {
 			if len(args) != 1 {
@@ -34,7 +34,7 @@ func helpers(now time.Time) []expr.Option {
 			}
 			return args[0], nil
 		}, new(func(any, any) any)),
-		expr.Function("now", func(...any) (any, error) { return now, nil }, new(func() time.Time)),
+		expr.Function("now", func(...any) (any, error) { return r.now, nil }, new(func() time.Time)),
 		expr.Function(reachName, func(args ...any) (any, error) { return reach(args[0], args[1]), nil }, new(func(any, any) any)),
 		expr.Patch(gently{}),
 	}

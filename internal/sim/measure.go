@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -113,6 +114,7 @@ func (c *AnalysisController) act() bool {
 	if i := slices.IndexFunc(c.flights, func(f flight) bool { return !f.lands.After(now) }); i >= 0 {
 		landed := c.flights[i].result
 		landed.FinishedAt = now
+		landed = measure.Judge(context.Background(), landed)
 		c.flights = slices.Delete(c.flights, i, i+1)
 		c.landed = append(c.landed, landed)
 		c.agenda.look(landed.Run.Name, now)

@@ -53,13 +53,21 @@ func (p *pass) resolveArguments() arguments {
 // placeholder is what stands in a metric for the value of an argument. What else is written in double braces is refused.
 var placeholder = regexp.MustCompile(`\{\{(.*?)\}\}`)
 
+// maxFilled is how many bytes a metric may have when its placeholders are filled in: as much as an object may have. A long argument may be
+// used many times.
+const maxFilled = 1 << 20
+
 // fill replaces all placeholders in a metric. It returns that a value is missing which can be looked up, or what is wrong.
 func (a arguments) fill(metric *v1alpha1.Metric) (missing bool, err error) {
 	text, err := json.Marshal(metric)
 	if err != nil {
 		return false, err
 	}
+	length := len(text)
 	filled := placeholder.ReplaceAllFunc(text, func(found []byte) []byte {
+		if err != nil {
+			return found
+		}
 		name, ok := strings.CutPrefix(strings.TrimSpace(string(found[2:len(found)-2])), "args.")
 		if !ok {
 			err = fmt.Errorf("%s is nothing that can be filled in: write {{args.<name>}}", found)
@@ -73,7 +81,12 @@ func (a arguments) fill(metric *v1alpha1.Metric) (missing bool, err error) {
 		default:
 			err = fmt.Errorf("args.%s was not resolved: there is no argument of that name", name)
 		}
-		return escape(value)
+		filling := escape(value)
+		if length += len(filling); length > maxFilled {
+			err = fmt.Errorf("with its arguments filled in it is longer than %d bytes: use shorter arguments, or fewer times", maxFilled)
+			return found
+		}
+		return filling
 	})
 	if err != nil || missing {
 		return missing, err

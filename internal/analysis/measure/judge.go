@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -99,14 +100,21 @@ func (p *pass) measurement(r Result) v1alpha1.Measurement {
 	case r.Reading.Phase == v1alpha1.AnalysisPhaseRunning:
 		out.Phase, out.FinishedAt, message = v1alpha1.AnalysisPhaseRunning, nil, r.Reading.Message
 		out.ResumeAt = p.moment(r.Reading.ResumeAt)
-	case r.Reading.Phase != "":
-		out.Phase, message = r.Reading.Phase, r.Reading.Message
 	default:
-		v := verdict{Metric: r.Metric, Reading: r.Reading}
-		out.Phase, message = v.judge(r)
+		out.Phase, message = r.Reading.Phase, r.Reading.Message
 	}
 	out.Value, out.Message = short(r.Secrets.Hide(r.Reading.Text)), short(r.Secrets.Hide(message))
 	return out
+}
+
+// Judge gives the reading of a result its phase, by the conditions of its metric, unless the provider has given one. It is part of the
+// measurement: it may take a second, and some 100 MB while it does, so the shell judges where nothing waits for it, and a few results at once.
+// It ends early with the cause of ctx when ctx ends.
+func Judge(ctx context.Context, r Result) Result {
+	if r.Err == "" && r.Reading.Phase == "" {
+		r.Reading.Phase, r.Reading.Message = verdict{Metric: r.Metric, Reading: r.Reading}.judge(ctx, r)
+	}
+	return r
 }
 
 // verdict judges what was measured by the conditions of its metric.
@@ -115,7 +123,7 @@ type verdict struct {
 	metric.Reading
 }
 
-func (v verdict) judge(r Result) (phase v1alpha1.AnalysisPhase, message string) {
+func (v verdict) judge(ctx context.Context, r Result) (phase v1alpha1.AnalysisPhase, message string) {
 	empty := expr.IsEmpty(v.Value)
 	if empty && v.WhenNoData != "" {
 		return v.WhenNoData, v.noData() + ", which whenNoData counts as " + string(v.WhenNoData)
@@ -126,7 +134,7 @@ func (v verdict) judge(r Result) (phase v1alpha1.AnalysisPhase, message string) 
 			continue
 		}
 		var err error
-		holds[i], err = expr.Holds(condition.text, v.Value, r.FinishedAt)
+		holds[i], err = expr.Holds(ctx, condition.text, v.Value, r.FinishedAt)
 		if err != nil && r.Secrets.Hide(condition.text) != condition.text {
 			err = errHidden // it might quote a part of the value
 		}
@@ -169,8 +177,12 @@ func (v verdict) what() string {
 	return text
 }
 
-// code is an expression inside a sentence, on one line.
-func code(text string) string { return "`" + strings.Join(strings.Fields(text), " ") + "`" }
+// code is an expression inside a sentence, on one line. A long one is cut, so that what the sentence says of it is kept.
+func code(text string) string {
+	return "`" + cut(strings.Join(strings.Fields(text), " "), longestCode) + "`"
+}
+
+const longestCode = 300
 
 func (v verdict) noData() string {
 	text := "no data"
@@ -199,13 +211,14 @@ func conditionProblems(metrics []v1alpha1.Metric) []string {
 // longest is how many bytes of a text are kept: a status has to fit into an object.
 const longest = 1024
 
-func short(text string) string {
-	if len(text) <= longest {
+func short(text string) string { return cut(text, longest) }
+
+func cut(text string, length int) string {
+	if len(text) <= length {
 		return text
 	}
-	cut := longest
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
+	for length > 0 && !utf8.RuneStart(text[length]) {
+		length--
 	}
-	return text[:cut] + "…"
+	return text[:length] + "…"
 }

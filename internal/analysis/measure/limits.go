@@ -1,13 +1,13 @@
 package measure
 
 import (
-	"regexp"
 	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/pattern"
 )
 
 // limits decide when a metric is measured and when it ends.
@@ -81,7 +81,7 @@ func number(v *intstr.IntOrString, otherwise int32) int32 {
 }
 
 // fits reports whether a pattern, which was checked, is found in the name of a metric.
-func fits(pattern, name string) bool {
-	found, err := regexp.MatchString(pattern, name)
-	return err == nil && found
+func fits(expr, name string) bool {
+	expression, err := pattern.Compile(expr)
+	return err == nil && expression.MatchString(name)
 }

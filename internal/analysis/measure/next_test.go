@@ -1,6 +1,7 @@
 package measure_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -32,7 +33,7 @@ func begun(t *testing.T) (measure.Observed, measure.Task) {
 }
 
 func result(task measure.Task) measure.Result {
-	return measure.Result{Task: task, StartedAt: zero, FinishedAt: zero, Reading: metric.Reading{Value: 1, Text: "1"}}
+	return measure.Judge(context.Background(), measure.Result{Task: task, StartedAt: zero, FinishedAt: zero, Reading: metric.Reading{Value: 1, Text: "1"}})
 }
 
 // TestResultsCountOnce gives the engine a result again that the status has already: the write was made, and its answer was lost.
@@ -150,5 +151,33 @@ func TestAStatusFitsIntoStorage(t *testing.T) {
 		if len(r.Measurements) < 2 || r.Count < 20 {
 			t.Fatalf("%s keeps %d of %d measurements, want 2 or more of 20", r.Name, len(r.Measurements), r.Count)
 		}
+	}
+}
+
+// TestArgumentsDoNotGrowWithoutBound: a long argument that is used often would fill the memory.
+func TestArgumentsDoNotGrowWithoutBound(t *testing.T) {
+	run := &v1alpha1.AnalysisRun{}
+	run.Spec.Args = []v1alpha1.Argument{{Name: "a", Value: new(strings.Repeat("x", 100_000))}}
+	run.Spec.Metrics = []v1alpha1.Metric{{
+		Name: "m", Provider: v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{URL: "http://test", Body: strings.Repeat("{{args.a}}", 10_000)}},
+	}}
+	p := measure.Next(measure.Observed{Now: zero, Run: run, Providers: []string{"web"}})
+	if p.Record == nil || len(p.Measure) > 0 {
+		t.Fatalf("%+v, want it refused", p)
+	}
+	status := p.Record.To.Status
+	if want := "with its arguments filled in it is longer than 1048576 bytes"; status.Phase != v1alpha1.AnalysisPhaseError || !strings.Contains(status.Message, want) {
+		t.Errorf("%s: %.200s, want %s", status.Phase, status.Message, want)
+	}
+}
+
+// TestPatternsOfNamesAreBounded: which metrics are a dry run is asked in every pass.
+func TestPatternsOfNamesAreBounded(t *testing.T) {
+	run := &v1alpha1.AnalysisRun{}
+	run.Spec.DryRun = []v1alpha1.DryRun{{MetricName: "((x?){1000}){1000}"}}
+	run.Spec.Metrics = []v1alpha1.Metric{{Name: "x", Provider: v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{URL: "http://test"}}}}
+	p := measure.Next(measure.Observed{Now: zero, Run: run, Providers: []string{"web"}})
+	if want := "1000"; p.Record == nil || !strings.Contains(p.Record.To.Status.Message, want) {
+		t.Errorf("%+v, want it refused", p)
 	}
 }

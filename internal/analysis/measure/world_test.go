@@ -2,6 +2,7 @@ package measure_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -88,6 +89,7 @@ func (s *world) land() (any bool) {
 			return false
 		}
 		f.FinishedAt = s.now
+		f.Result = measure.Judge(context.Background(), f.Result)
 		s.results = append(s.results, f.landed)
 		any = true
 		return true

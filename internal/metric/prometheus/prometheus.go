@@ -106,7 +106,7 @@ func (p Provider) query(ctx context.Context, server promv1.API, m *v1alpha1.Prom
 	if m.RangeQuery == nil {
 		return server.Query(ctx, m.Query, now, promv1.WithTimeout(timeout))
 	}
-	bounds, err := resolve(*m.RangeQuery, now)
+	bounds, err := resolve(ctx, *m.RangeQuery, now)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,12 +114,12 @@ func (p Provider) query(ctx context.Context, server promv1.API, m *v1alpha1.Prom
 }
 
 // resolve evaluates the bounds of a range.
-func resolve(q v1alpha1.PrometheusRangeQuery, now time.Time) (promv1.Range, error) {
-	start, err := expr.Time(q.Start, now)
+func resolve(ctx context.Context, q v1alpha1.PrometheusRangeQuery, now time.Time) (promv1.Range, error) {
+	start, err := expr.Time(ctx, q.Start, now)
 	if err != nil {
 		return promv1.Range{}, fmt.Errorf("rangeQuery.start %q: %w", q.Start, err)
 	}
-	end, err := expr.Time(q.End, now)
+	end, err := expr.Time(ctx, q.End, now)
 	if err != nil {
 		return promv1.Range{}, fmt.Errorf("rangeQuery.end %q: %w", q.End, err)
 	}
