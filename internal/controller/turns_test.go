@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNamespacesTakeTurns: who has a hundred that wait does not keep one of another namespace waiting for all of them.
-func TestNamespacesTakeTurns(t *testing.T) {
+// TestJudgingTakesTurnsByNamespace: who has a hundred that wait does not keep one of another namespace waiting for all of them.
+func TestJudgingTakesTurnsByNamespace(t *testing.T) {
 	turn := newTurns()
 	if err := turn.take(t.Context(), "a"); err != nil {
 		t.Fatal(err)
