@@ -28,10 +28,10 @@ type wishes struct {
 	// hostile is how many objects of another tenant one rollout is timed beside.
 	hostile     int
 	onlyHostile bool
-	strategies                     []strategy
-	into                           string
-	trace                          bool
-	profile                        string
+	strategies  []strategy
+	into        string
+	trace       bool
+	profile     string
 }
 
 func main() {

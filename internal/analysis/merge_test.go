@@ -171,7 +171,9 @@ func TestC48Arguments(t *testing.T) {
 		},
 		"a label that is not there is empty": {
 			withArgs(using(smoke), given{Name: "x", ValueFrom: &v1alpha1.ArgumentValueFrom{FieldRef: field("metadata.labels['zone']")}}),
-			of(argument{Name: "x"}), nil, []argument{plain("x", "")}, "",
+			of(argument{Name: "x"}), nil,
+			[]argument{plain("x", "")},
+			"",
 		},
 		"what no template asks for is left out": {
 			withArgs(using(smoke), given{Name: "z", Value: "2"}), of(plain("x", "1")), nil, []argument{plain("x", "1")}, "",

@@ -290,7 +290,7 @@ func TestAnEventThatIsNotTakenLosesNoLaterOne(t *testing.T) {
 func TestANamespaceThatFloodsLosesItsOwnEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})
-		sink := &eventSink{answer: func(ctx context.Context, e *corev1.Event) (bool, error) {
+		sink := &eventSink{answer: func(_ context.Context, e *corev1.Event) (bool, error) {
 			if e.InvolvedObject.Namespace == "hostile" {
 				<-open
 			}

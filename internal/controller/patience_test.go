@@ -11,7 +11,7 @@ import (
 func TestCountsAreWrittenAtOnceAndWhatFollowsWithinASecond(t *testing.T) {
 	web, other := types.NamespacedName{Name: "web"}, types.NamespacedName{Name: "other"}
 	start := time.Unix(1000, 0)
-	after := func(d time.Duration) time.Time { return start.Add(d) }
+	after := start.Add
 	l := newLate()
 	for _, step := range []struct {
 		at      time.Duration

@@ -31,7 +31,7 @@ var experimentShellMutants = map[string]func(*shell.Parts){
 		}
 		return err
 	}),
-	"publishes events twice": func(p *shell.Parts) { p.Client = twice{p.Client} },
+	"publishes events twice":                func(p *shell.Parts) { p.Client = twice{p.Client} },
 	"gives events up that are not answered": func(p *shell.Parts) { p.Client = impatient{p.Client} },
 	"forgets every third thing that nobody waits for": func(p *shell.Parts) {
 		begin, n := p.Go, 0
