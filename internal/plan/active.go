@@ -34,12 +34,19 @@ func (p *pass) remaining() *version {
 
 // serves is the version that the active Service should select now, and why. The new one may take over once its gates are passed.
 func (p *pass) serves(b spec.BlueGreen, passed bool) (v *version, why string) {
-	third := p.third()
 	switch {
 	case p.promoted():
 		return p.new, "it is the stable version"
 	case passed && p.canTakeOver(b):
 		return p.new, "the new version is ready"
+	}
+	return p.servesStill()
+}
+
+// servesStill is the version that the active Service should select while the new one may not take over, and why.
+func (p *pass) servesStill() (v *version, why string) {
+	third := p.third()
+	switch {
 	case p.is.Abort && p.stable != nil:
 		return p.stable, "the update was aborted"
 	case third != nil && (third.fleet().serving() > 0 || p.stable.fleet().serving() == 0):

@@ -47,15 +47,25 @@ func (p *pass) blueGreen(b spec.BlueGreen) {
 func (p *pass) overtake(b spec.BlueGreen) {
 	last := p.find(p.was.CurrentPodHash)
 	if !p.begun || p.deserted() || last == nil || last.desired() == 0 || last == p.new || last == p.stable ||
-		slices.Contains([]string{p.was.BlueGreen.ActiveSelector, p.observedSelects(b.ActiveService)}, last.hash) {
+		last.hash == p.was.BlueGreen.ActiveSelector {
+		return
+	}
+	edited := last.hash == p.observedSelects(b.ActiveService)
+	if edited && !p.wasHeld(b) { // or switched to, by a pass that could not record it
 		return
 	}
 	// One that was aborted may have been so behind the switch, and one that came back from an earlier revision may have served then.
-	if p.was.Abort || p.was.AbortedAt != nil || last.Annotations[v1alpha1.RevisionHistoryAnnotation] != "" || last.delaying(p.Now) {
+	if edited || p.was.Abort || p.was.AbortedAt != nil || last.Annotations[v1alpha1.RevisionHistoryAnnotation] != "" || last.delaying(p.Now) {
 		setKey(&p.edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
 		return
 	}
 	setKey(&p.edit(last).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, p.now().UTC().Format(time.RFC3339))
+}
+
+// wasHeld reports whether the update before this one waited for its gate, and no pass can have switched to it.
+func (p *pass) wasHeld(b spec.BlueGreen) bool {
+	i := slices.IndexFunc(p.was.PauseConditions, func(c v1alpha1.PauseCondition) bool { return c.Reason == v1alpha1.PauseReasonBlueGreenPause })
+	return i >= 0 && b.Gate != nil && (b.Gate.Indefinite || p.Now.Before(p.was.PauseConditions[i].StartTime.Add(b.Gate.Duration)))
 }
 
 // seeSelectors records what the Services select. The active one's version is the one that ought to serve: one that somebody's edit sends to,
@@ -267,10 +277,21 @@ func (p *pass) retireStacks(b spec.BlueGreen) {
 	if !p.pausedSince(v1alpha1.PauseReasonInconclusiveAnalysis).IsZero() {
 		return // nobody knows yet which version is good
 	}
-	if v := p.find(p.observedSelects(b.ActiveService)); v != nil { // it has served until this pass, by somebody's edit
-		p.keep(v)
-	}
+	p.spareEdited(b)
 	p.retireOthers(b.ScaleDownDelay, b.ScaleDownDelayRevisionLimit, retirement{
 		size: p.spec.Replicas, reason: "an old version", services: p.withUnnamed(b.ActiveService, b.PreviewService), spared: p.serving,
 	})
+}
+
+// spareEdited keeps a version that the active Service has sent to until this pass. Where its own delay was over before somebody's edit sent
+// there, it is none that could come back without its gates, and the edit does not make it one.
+func (p *pass) spareEdited(b spec.BlueGreen) {
+	v := p.find(p.observedSelects(b.ActiveService))
+	if v == nil {
+		return
+	}
+	if over := !v.deadline().IsZero() && !v.delaying(p.Now); over && v != p.new && v != p.stable && v.hash != p.was.BlueGreen.ActiveSelector {
+		setKey(&p.edit(v).Annotations, v1alpha1.OvertakenAnnotation, "true")
+	}
+	p.keep(v)
 }

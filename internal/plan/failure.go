@@ -15,14 +15,19 @@ import (
 const createRetry = 30 * time.Second
 
 // cannotCreate is the pass after the API server did not take the new version's ReplicaSet. The update does not begin; what runs
-// goes on running, and scaling.
+// goes on running, serving, and scaling.
 func (p *pass) cannotCreate() {
 	if p.CreateFailure.Taken {
 		p.tryNextHash()
 		return
 	}
-	if c, ok := p.spec.Strategy.(spec.Canary); ok && p.stable != nil && p.mayNotScale() == "" {
-		p.scale(p.stable, p.sizeWithoutNew(c), "the new version cannot be created")
+	switch strategy := p.spec.Strategy.(type) {
+	case spec.Canary:
+		if p.stable != nil && p.mayNotScale() == "" {
+			p.scale(p.stable, p.sizeWithoutNew(strategy), withoutNew)
+		}
+	case spec.BlueGreen:
+		p.serveWithoutNew(strategy)
 	}
 	p.collect()
 	p.count()
@@ -41,6 +46,27 @@ func (p *pass) cannotCreate() {
 	p.is.Phase, p.is.Message = v1alpha1.RolloutPhaseDegraded, v1alpha1.ReasonReplicaSetCreateError+": "+message
 	p.wake(p.Now.Add(createRetry))
 	p.record()
+}
+
+// withoutNew is why what runs is scaled although there is an update to begin.
+const withoutNew = "the new version cannot be created"
+
+// serveWithoutNew has the active Service select the version that served before the update that cannot begin, with all its pods. The Service
+// may have been edited, and what served deleted, since the last pass that had its ReplicaSets.
+func (p *pass) serveWithoutNew(b spec.BlueGreen) {
+	p.checkServices()
+	if p.spec.Paused && !p.is.Abort || len(p.problems) > 0 {
+		return
+	}
+	v, why := p.servesStill()
+	if v == nil {
+		return
+	}
+	p.serving = v
+	p.keep(v)
+	p.resize(v, p.spec.Replicas, withoutNew, b)
+	p.activate(b, v, why)
+	p.seeSelectors(b)
 }
 
 // sizeWithoutNew is how many pods the stable version should have while there can be no other.

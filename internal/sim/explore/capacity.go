@@ -121,12 +121,20 @@ func (r *rules) catchUp() {
 		return
 	}
 	least, most := s.limits()
-	if r.serving >= least {
+	if r.serving >= least && !r.edited() {
 		r.floor, r.missing = least, 0
 	}
 	if r.world.Desired() <= most {
 		r.ceiling = most
 	}
+}
+
+// edited reports whether the active Service is where somebody's edit has it, and not where the controller knows it to be. The pods that serve
+// by that are no promise: an empty selector sends to those of all versions, on trial or not, and when the Service is pointed back, as it must
+// be, those of the version that ought to serve remain.
+func (r *rules) edited() bool {
+	status := r.world.Rollout().Status
+	return r.world.Rollout().Spec.Strategy.BlueGreen != nil && r.active == r.byHand && r.active != status.BlueGreen.ActiveSelector
 }
 
 // seenToServe is how many pods an observation shows that are available, serve, and stay. One that has become available since is nobody's

@@ -69,6 +69,11 @@ var regressions = []struct {
 	{Trial{Seed: 509323, Routed: true, Moves: []int{2, 3, 5, 6, 7, 8, 10}, Without: []Disorder{Staleness, Crashes}}, "what carried everything held the room that the new version needed, the stable one being gone"},
 	{Trial{Seed: 510089, Routed: true, Moves: []int{5, 7, 8}, Without: quiet}, "the same, with one pod of room"},
 	{Trial{Seed: 510668, Hands: true, Moves: []int{2, 3, 4}, Without: []Disorder{Staleness, Crashes}}, "the active Service stayed with a switched version whose ReplicaSet was deleted"},
+	{Trial{Seed: 1343, Moves: []int{0, 1, 2, 3, 4}, Without: []Disorder{Crashes, Delays}}, "the rules': pods that serve only since somebody freed the active Service were counted on"},
+	{Trial{Seed: 511686, Moves: []int{4, 5, 6, 8, 9}, Without: quiet}, "the same, in mid-update"},
+	{Trial{Seed: 1486, Moves: []int{8, 9, 10}, Without: quiet}, "nothing was pointed back while the new ReplicaSet was refused"},
+	{Trial{Seed: 511812, Moves: []int{2, 7, 9, 11}, Without: quiet}, "the same, where what served was deleted"},
+	{Trial{Seed: 511663, Moves: []int{0, 1, 3, 4, 5, 6}, Without: quiet}, "an overtaken version came back without its gates, since somebody's edit had sent to it"},
 	{Trial{Seed: 2999, Moves: []int{5, 6, 7}, Without: quiet}, "the restart of a preview brought up a pod in each pass"},
 }
 
