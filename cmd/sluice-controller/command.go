@@ -84,6 +84,8 @@ func addFlags(f *pflag.FlagSet, s *settings, o *controller.Options) {
 	f.BoolVar(&o.AllowUnconfinedJobs, "allow-unconfined-jobs", false, "let Jobs that measure have any pod spec and service account where they do not run in the AnalysisRun's own namespace")
 	f.StringSliceVar(&o.Policy.AllowIngressAnnotations, "allow-ingress-annotations", nil, "`KEYS` of annotations, with * for any characters, that Rollouts may have on canary Ingresses although ingress-nginx runs them as configuration, they decide about authentication, or they are another program's")
 	f.StringSliceVar(&o.Policy.RouteNamespaces, "gateway-route-namespaces", nil, "`NAMESPACES` whose Gateway API routes Rollouts of all namespaces may use, comma separated, or * for all; without it only those of their own namespace, and those whose owner lets them by the annotation "+v1alpha1.RolloutNamespacesAnnotation)
+	f.StringSliceVar(&o.AnalysisAllow, "analysis-allow-cidrs", nil, "`RANGES` of addresses that measurements may ask although they are refused by default: this machine (127.0.0.0/8), link-local, reserved, and metadata services of clouds")
+	f.StringSliceVar(&o.AnalysisDeny, "analysis-deny-cidrs", nil, "`RANGES` of addresses that measurements may not ask, such as 10.0.0.0/8")
 	f.Int64Var(&s.resyncSeconds, "rollout-resync", 900, "`SECONDS` after which every Rollout is looked at again although nothing has happened")
 	f.StringVar(&o.PprofAddress, "enable-pprof-address", "", "serve Go's profiles of this process at this `HOST:PORT`, such as 127.0.0.1:6060; empty for nowhere")
 	f.StringVar(&o.TracesEndpoint, "otlp-endpoint", "", "`URL` of an OpenTelemetry collector that is to get a trace of each update by gRPC, such as http://127.0.0.1:4317; without it $OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere")

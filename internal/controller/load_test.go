@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"runtime"
 	"slices"
 	"strconv"
@@ -28,6 +29,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
+	"github.com/sluice-delivery/sluice/internal/metric/server"
 )
 
 // store is an API server that has AnalysisRuns and nothing else.
@@ -132,7 +134,9 @@ func newLoad(t *testing.T, most int) *load {
 	}
 	l.runs = NewAnalysisRuns(t.Context(), Parts{
 		Clock: l.clock, Client: l.api, Live: l.api, Events: &record.FakeRecorder{}, Log: slog.New(slog.DiscardHandler),
-	}, registry.New(registry.Options{Clock: l.clock}))
+	}, registry.New(registry.Options{
+		Clock: l.clock, Network: server.NewNetwork(server.Reach{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
+	}))
 	if err := l.runs.Announce(t.Context(), l.landings); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sluice-delivery/sluice/internal/metric/prometheus"
+	"github.com/sluice-delivery/sluice/internal/metric/server"
 )
 
 // Validate says what is wrong with the options, by the flags that set them.
@@ -81,9 +82,23 @@ func (o Options) validateMeasurements() error {
 	if problems := validation.IsDNS1123Label(o.JobNamespace); o.JobNamespace != "" && len(problems) > 0 {
 		return fmt.Errorf("$%s %q: %s", JobNamespaceVariable, o.JobNamespace, problems[0])
 	}
+	if _, err := o.reach(); err != nil {
+		return err
+	}
 	if !o.jobsElsewhere() {
 		return nil
 	}
 	_, err := o.jobCluster()
 	return err
+}
+
+// reach says which addresses measurements may ask.
+func (o Options) reach() (r server.Reach, err error) {
+	if r.Allow, err = server.ParseRanges(o.AnalysisAllow); err != nil {
+		return r, fmt.Errorf("--analysis-allow-cidrs: %w", err)
+	}
+	if r.Deny, err = server.ParseRanges(o.AnalysisDeny); err != nil {
+		return r, fmt.Errorf("--analysis-deny-cidrs: %w", err)
+	}
+	return r, nil
 }

@@ -35,6 +35,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
+	"github.com/sluice-delivery/sluice/internal/metric/server"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
@@ -55,6 +56,9 @@ type Options struct {
 	RetryPeriod              time.Duration
 	// RolloutThreads, ExperimentThreads and AnalysisThreads are how many objects of each kind are worked on at once.
 	RolloutThreads, ExperimentThreads, AnalysisThreads int
+	// AnalysisAllow are ranges of addresses that measurements may ask although they are refused by default, AnalysisDeny those that they may not
+	// ask in any case.
+	AnalysisAllow, AnalysisDeny []string
 	// PrometheusAddress is that of the server where a metric names none; may be empty.
 	PrometheusAddress string
 	// JobKubeconfig is that of the cluster where Jobs run that are measurements, and JobNamespace their namespace; both may be empty.
@@ -147,7 +151,13 @@ func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, p Part
 	if err != nil {
 		return err
 	}
-	providers := registry.New(registry.Options{Clock: clock.RealClock{}, PrometheusAddress: o.PrometheusAddress, Jobs: jobs})
+	reach, err := o.reach()
+	if err != nil {
+		return err
+	}
+	providers := registry.New(registry.Options{
+		Clock: clock.RealClock{}, PrometheusAddress: o.PrometheusAddress, Network: server.NewNetwork(reach), Jobs: jobs,
+	})
 	runs := NewAnalysisRuns(ctx, p, providers)
 	queue, err := watchQueue(mgr, "analysisrun", o.workers(o.AnalysisThreads))
 	if err != nil {

@@ -99,7 +99,8 @@ func (ns *Namespace) start(flags []string) {
 	defer func() { _ = log.Close() }() // the child has its own
 	args := append([]string{
 		"--kubeconfig", shared.controllerKubeconfig,
-		"--leader-elect=false", "--metrics-port=0", "--healthz-port=0", "--loglevel=debug",
+		"--leader-elect=false", "--analysis-allow-cidrs=127.0.0.0/8", // where servers of tests are
+		"--metrics-port=0", "--healthz-port=0", "--loglevel=debug",
 	}, flags...)
 	cmd := exec.Command(Program("sluice-controller"), args...)
 	cmd.Stdout, cmd.Stderr = log, log

@@ -41,6 +41,8 @@ type Provider struct {
 	Clock clock.PassiveClock
 	// Address of the server where a metric names none; may be empty.
 	Address string
+	// Network is what to ask over; nil for the default one.
+	Network *server.Network
 }
 
 // Measure sends the query.
@@ -85,7 +87,7 @@ func (p Provider) measure(
 	}
 	client, err := server.Client(ctx, server.Options{
 		URL: address, Insecure: m.Insecure, Headers: m.Headers, Authentication: m.Authentication, MostBytes: mostBytes,
-		Memory: memory,
+		Memory: memory, Network: p.Network,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
+	"net/netip"
 	"net/url"
 	"reflect"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/metric"
 	"github.com/sluice-delivery/sluice/internal/metric/prometheus/prometheustest"
+	"github.com/sluice-delivery/sluice/internal/metric/server"
 )
 
 // exporter is what Prometheus scrapes: an error rate, and what is not a number.
@@ -35,13 +37,16 @@ without_end +Inf
 	return s.Listener.Addr().String()
 }
 
+// here is the servers of this machine.
+var here = server.NewNetwork(server.Reach{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+
 func measure(t *testing.T, p Provider, m v1alpha1.PrometheusMetric) (metric.Reading, error) {
 	return p.Measure(t.Context(), metric.Request{Metric: v1alpha1.Metric{Provider: v1alpha1.MetricProvider{Prometheus: &m}}})
 }
 
 func TestAgainstARealPrometheus(t *testing.T) {
 	address := prometheustest.Start(t, exporter(t))
-	p := Provider{Clock: clock.RealClock{}, Address: address}
+	p := Provider{Network: here, Clock: clock.RealClock{}, Address: address}
 	prometheustest.WaitFor(t, address, "count_over_time(error_rate[1m]) >= 3")
 	for name, c := range map[string]struct {
 		metric v1alpha1.PrometheusMetric
@@ -94,7 +99,7 @@ func TestAgainstARealPrometheus(t *testing.T) {
 		}
 	})
 	t.Run("no address", func(t *testing.T) {
-		_, err := measure(t, Provider{Clock: clock.RealClock{}}, v1alpha1.PrometheusMetric{Query: "up"})
+		_, err := measure(t, Provider{Network: here, Clock: clock.RealClock{}}, v1alpha1.PrometheusMetric{Query: "up"})
 		if err == nil || !strings.Contains(err.Error(), AddressVariable) {
 			t.Errorf("%v, want an error that names %s", err, AddressVariable)
 		}
@@ -127,7 +132,7 @@ func behindAGuard(t *testing.T, address string) {
 	guard.Config.ErrorLog = log.New(io.Discard, "", 0)
 	guard.StartTLS()
 	t.Cleanup(guard.Close)
-	p := Provider{Clock: clock.RealClock{}, Address: guard.URL}
+	p := Provider{Network: here, Clock: clock.RealClock{}, Address: guard.URL}
 	query := func(m v1alpha1.PrometheusMetric) string {
 		m.Query = "scalar(sum(error_rate))"
 		reading, err := measure(t, p, m)
@@ -158,7 +163,7 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-done }))
 	t.Cleanup(func() { close(done); s.Close() })
 	began := time.Now()
-	_, err := measure(t, Provider{Clock: clock.RealClock{}}, v1alpha1.PrometheusMetric{Query: "up", Address: s.URL, Timeout: new(int64(1))})
+	_, err := measure(t, Provider{Network: here, Clock: clock.RealClock{}}, v1alpha1.PrometheusMetric{Query: "up", Address: s.URL, Timeout: new(int64(1))})
 	if err == nil || !strings.Contains(err.Error(), "no answer within 1s") {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/metric"
 	"github.com/sluice-delivery/sluice/internal/metric/job"
 	"github.com/sluice-delivery/sluice/internal/metric/prometheus"
+	"github.com/sluice-delivery/sluice/internal/metric/server"
 	"github.com/sluice-delivery/sluice/internal/metric/web"
 )
 
@@ -21,6 +22,8 @@ type Options struct {
 	Clock clock.PassiveClock
 	// PrometheusAddress is that of the server where a metric names none; may be empty.
 	PrometheusAddress string
+	// Network is what is asked over; nil for the default one.
+	Network *server.Network
 	// Jobs is where measurements run that are Jobs.
 	Jobs job.Provider
 }
@@ -29,8 +32,8 @@ type Options struct {
 func New(o Options) Registry {
 	return Registry{
 		"job":        o.Jobs,
-		"prometheus": prometheus.Provider{Clock: o.Clock, Address: o.PrometheusAddress},
-		"web":        web.Provider{},
+		"prometheus": prometheus.Provider{Clock: o.Clock, Address: o.PrometheusAddress, Network: o.Network},
+		"web":        web.Provider{Network: o.Network},
 	}
 }
 

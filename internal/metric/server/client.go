@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -29,24 +28,12 @@ type Options struct {
 	MostBytes int64
 	// Memory is asked before a part of it is read; nil for no bound.
 	Memory metric.Memory
+	// Network is what to ask over; nil for [Default].
+	Network *Network
 }
 
 // mostRedirects is how many redirects are followed.
 const mostRedirects = 10
-
-// the connections of all measurements.
-var (
-	checked = func() *http.Transport {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConns, t.MaxIdleConnsPerHost = 500, 100 // many measurements ask one server at about the same time
-		return t
-	}()
-	unchecked = func() *http.Transport {
-		t := checked.Clone()
-		t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // as the user asked
-		return t
-	}()
-)
 
 // Client returns what asks a server. ctx is that of the measurement, for which the client is.
 func Client(ctx context.Context, o Options) (*http.Client, error) {
@@ -57,10 +44,7 @@ func Client(ctx context.Context, o Options) (*http.Client, error) {
 	case origin.Scheme != "http" && origin.Scheme != "https", origin.Host == "":
 		return nil, fmt.Errorf("address %q is no URL of a server: write for example http://prometheus.monitoring:9090", o.URL)
 	}
-	var transport http.RoundTripper = checked
-	if o.Insecure {
-		transport = unchecked
-	}
+	transport := o.Network.transport(o.Insecure)
 	c := caller{next: transport, origin: origin, headers: o.Headers, mostBytes: o.MostBytes, memory: o.Memory}
 	if a := o.Authentication; a != nil {
 		switch {
@@ -76,9 +60,13 @@ func Client(ctx context.Context, o Options) (*http.Client, error) {
 	return &http.Client{Transport: c, CheckRedirect: c.follow}, nil
 }
 
+// tokens asks for tokens. The request has the client's secret, so it goes to the server that is named and to no other one.
 func tokens(ctx context.Context, o v1alpha1.OAuth2Config, transport http.RoundTripper) oauth2.TokenSource {
 	config := clientcredentials.Config{ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.TokenURL, Scopes: o.Scopes}
-	return config.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: transport}))
+	client := &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		return fmt.Errorf("authentication.oauth2.tokenUrl redirects to %s://%s, and a secret is not sent on: write that server's URL", r.URL.Scheme, r.URL.Host)
+	}}
+	return config.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, client))
 }
 
 // caller adds to requests what the server is to know, and bounds what it answers.

@@ -1,5 +1,6 @@
 // Package server is how providers talk to servers over HTTP: one place for certificates, headers, tokens, redirects and for how much a
 // server may answer.
 //
-// Connections are shared by all measurements. What must not be here: what is asked, and what the answer means.
+// Connections are shared by all measurements. They are made by one dialer, which refuses addresses that a measurement has no business with
+// (network.go), after names were resolved. What must not be here: what is asked, and what the answer means.
 package server

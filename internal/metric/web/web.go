@@ -26,15 +26,18 @@ const (
 )
 
 // Provider sends HTTP requests.
-type Provider struct{}
+type Provider struct {
+	// Network is what to ask over; nil for the default one.
+	Network *server.Network
+}
 
 // Measure sends the request.
-func (Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading, error) {
+func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading, error) {
 	w := r.Metric.Provider.Web
 	method := cmp.Or(string(w.Method), http.MethodGet)
 	question := method + " " + w.URL
 	timeout, warning := metric.Timeout("timeoutSeconds", w.TimeoutSeconds, defaultTimeout)
-	value, err := measure(ctx, r, method, timeout)
+	value, err := p.measure(ctx, r, method, timeout)
 	if err != nil {
 		return metric.Reading{}, fmt.Errorf("%s: %w", question, metric.Shortened(err, warning))
 	}
@@ -45,7 +48,7 @@ func (Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading, 
 	return reading, nil
 }
 
-func measure(ctx context.Context, r metric.Request, method string, timeout time.Duration) (any, error) {
+func (p Provider) measure(ctx context.Context, r metric.Request, method string, timeout time.Duration) (any, error) {
 	w := r.Metric.Provider.Web
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -55,7 +58,7 @@ func measure(ctx context.Context, r metric.Request, method string, timeout time.
 	}
 	client, err := server.Client(ctx, server.Options{
 		URL: w.URL, Insecure: w.Insecure, Headers: w.Headers, Authentication: w.Authentication, MostBytes: mostBytes,
-		Memory: r.Memory,
+		Memory: r.Memory, Network: p.Network,
 	})
 	if err != nil {
 		return nil, err

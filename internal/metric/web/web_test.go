@@ -7,12 +7,17 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/metric"
+	"github.com/sluice-delivery/sluice/internal/metric/server"
 )
+
+// here asks servers of this machine.
+var here = Provider{Network: server.NewNetwork(server.Reach{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})}
 
 // service answers in as many ways as a test needs.
 func service(t *testing.T) *httptest.Server {
@@ -96,12 +101,16 @@ func TestMeasuring(t *testing.T) {
 		"a redirect to another server": {v1alpha1.WebMetric{URL: "/elsewhere", Headers: header, JSONPath: "{.secret}"}, ""},
 		"one with a token":             {v1alpha1.WebMetric{URL: "/elsewhere", Authentication: oauth2("mine"), JSONPath: "{.secret}"}, ""},
 		"one with a body":              {v1alpha1.WebMetric{URL: "/elsewhere", Method: "POST", Body: "hello"}, "error: POST URL/elsewhere: it redirects to http://"},
-		"redirects without end":        {v1alpha1.WebMetric{URL: "/circle"}, "error: GET URL/circle: it redirects more than 10 times"},
+		"a token server that redirects": {
+			v1alpha1.WebMetric{URL: "/echo", Authentication: &v1alpha1.Authentication{OAuth2: &v1alpha1.OAuth2Config{TokenURL: s.URL + "/moved", ClientID: "me", ClientSecret: "mine"}}},
+			`error: GET URL/echo: ask for a token: Post "/echo": authentication.oauth2.tokenUrl redirects to URL, and a secret is not sent on: write that server's URL`,
+		},
+		"redirects without end": {v1alpha1.WebMetric{URL: "/circle"}, "error: GET URL/circle: it redirects more than 10 times"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.metric.URL = s.URL + c.metric.URL
-			reading, err := Provider{}.Measure(t.Context(), metric.Request{Metric: v1alpha1.Metric{Provider: v1alpha1.MetricProvider{Web: &c.metric}}})
+			reading, err := here.Measure(t.Context(), metric.Request{Metric: v1alpha1.Metric{Provider: v1alpha1.MetricProvider{Web: &c.metric}}})
 			got := reading.Text
 			if err != nil {
 				got = strings.ReplaceAll("error: "+err.Error(), s.URL, "URL")
@@ -118,7 +127,7 @@ func TestWhatIsMissingMayBeProvidedFor(t *testing.T) {
 	m := v1alpha1.Metric{WhenNoData: v1alpha1.AnalysisPhaseSuccessful, Provider: v1alpha1.MetricProvider{
 		Web: &v1alpha1.WebMetric{URL: s.URL + "/json", JSONPath: "{$.missing.more}"},
 	}}
-	reading, err := Provider{}.Measure(t.Context(), metric.Request{Metric: m})
+	reading, err := here.Measure(t.Context(), metric.Request{Metric: m})
 	if err != nil || reading.Value != nil {
 		t.Errorf("%v, %v; want no value and no error", reading.Value, err)
 	}
@@ -131,7 +140,7 @@ func TestCertificates(t *testing.T) {
 	defer s.Close()
 	for insecure, want := range map[bool]string{true: "1", false: "certificate"} {
 		m := v1alpha1.Metric{Provider: v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{URL: s.URL, Insecure: insecure}}}
-		reading, err := Provider{}.Measure(t.Context(), metric.Request{Metric: m})
+		reading, err := here.Measure(t.Context(), metric.Request{Metric: m})
 		if got := fmt.Sprint(reading.Text, err); !strings.Contains(got, want) {
 			t.Errorf("insecure %t: %s, want %s", insecure, got, want)
 		}
@@ -147,7 +156,7 @@ func TestNoServerThere(t *testing.T) {
 		"http://%zz":  "invalid URL escape",
 	} {
 		m := v1alpha1.Metric{Provider: v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{URL: url}}}
-		_, err := Provider{}.Measure(t.Context(), metric.Request{Metric: m})
+		_, err := here.Measure(t.Context(), metric.Request{Metric: m})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", url, err, want)
 		}
