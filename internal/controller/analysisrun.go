@@ -31,20 +31,22 @@ import (
 type AnalysisRuns struct {
 	clock clock.PassiveClock
 	// client reads from the caches and writes to the API server; live reads from the API server.
-	client    client.Client
-	live      client.Reader
-	events    record.EventRecorder
-	log       *slog.Logger
-	sent      *sent
-	providers registry.Registry
-	flights   *flights
-	next      func(measure.Observed) measure.Plan
+	client client.Client
+	live   client.Reader
+	events record.EventRecorder
+	log    *slog.Logger
+	sent   *sent
+	// unfinished says when to repeat a pass that could not be finished.
+	unfinished *unfinished
+	providers  registry.Registry
+	flights    *flights
+	next       func(measure.Observed) measure.Plan
 }
 
 // NewAnalysisRuns returns the reconciler of AnalysisRuns. Measurements end with ctx at the latest.
 func NewAnalysisRuns(ctx context.Context, p Parts, providers registry.Registry) *AnalysisRuns {
 	r := &AnalysisRuns{
-		clock: p.Clock, client: p.Client, live: p.Live, events: p.Events, log: p.Log, sent: newSent(), providers: providers,
+		clock: p.Clock, client: p.Client, live: p.Live, events: p.Events, log: p.Log, sent: newSent(), unfinished: newUnfinished(p.Clock), providers: providers,
 		flights: newFlights(ctx, p, providers), next: p.Measure,
 	}
 	if r.next == nil {
@@ -75,11 +77,12 @@ func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (re
 	case apierrors.IsNotFound(err):
 		r.flights.forget(req.NamespacedName)
 		r.sent.forget(req.NamespacedName)
+		r.unfinished.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	case err != nil:
 		return reconcile.Result{}, err
 	case r.behind(&run):
-		return reconcile.Result{RequeueAfter: lookAgain}, nil
+		return r.unfinished.again(req.NamespacedName), nil
 	}
 	log := r.log.With("analysisrun", req.String())
 	seen := measure.Observed{Now: r.clock.Now(), Run: &run, Providers: r.providers.Names()}
@@ -109,10 +112,12 @@ func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (re
 	switch {
 	case movedOn(err):
 		log.Debug("the world has moved on, looking again", "error", err)
-		return reconcile.Result{RequeueAfter: lookAgain}, nil
+		return r.unfinished.again(req.NamespacedName), nil
 	case err != nil:
 		return reconcile.Result{}, err
-	case next.Wake.IsZero():
+	}
+	r.unfinished.forget(req.NamespacedName)
+	if next.Wake.IsZero() {
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{RequeueAfter: max(next.Wake.Sub(r.clock.Now()), time.Millisecond), Priority: new(inTime)}, nil

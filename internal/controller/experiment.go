@@ -71,11 +71,12 @@ func (e *Experiments) Reconcile(ctx context.Context, req reconcile.Request) (rec
 	switch {
 	case apierrors.IsNotFound(err):
 		e.sent.forget(req.NamespacedName)
+		e.unfinished.forget(req.NamespacedName)
 		e.firsthand.forget(req.NamespacedName)
 		e.telling.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	case errors.Is(err, errBehind):
-		return reconcile.Result{RequeueAfter: lookAgain}, nil
+		return e.unfinished.again(req.NamespacedName), nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}
@@ -83,10 +84,12 @@ func (e *Experiments) Reconcile(ctx context.Context, req reconcile.Request) (rec
 	switch {
 	case movedOn(err), errors.Is(err, errBehind):
 		e.log.Debug("the world has moved on, looking again", "experiment", req.String(), "error", err)
-		return reconcile.Result{RequeueAfter: lookAgain}, nil
+		return e.unfinished.again(req.NamespacedName), nil
 	case err != nil:
 		return reconcile.Result{}, err
-	case next.Wake.IsZero():
+	}
+	e.unfinished.forget(req.NamespacedName)
+	if next.Wake.IsZero() {
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{RequeueAfter: max(next.Wake.Sub(e.clock.Now()), time.Millisecond)}, nil

@@ -19,9 +19,6 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
-// lookAgain is when a pass that could not be finished is repeated, should no event come first.
-const lookAgain = 100 * time.Millisecond
-
 // Rollouts carries out what the engine decides about Rollouts.
 type Rollouts struct {
 	writer
@@ -66,6 +63,7 @@ func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.R
 	switch {
 	case apierrors.IsNotFound(err):
 		r.sent.forget(req.NamespacedName)
+		r.unfinished.forget(req.NamespacedName)
 		r.firsthand.forget(req.NamespacedName)
 		r.telling.forget(req.NamespacedName)
 		r.late.forget(req.NamespacedName)
@@ -73,7 +71,7 @@ func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.R
 		r.traces.Forget(req.NamespacedName)
 		return reconcile.Result{}, r.release(ctx, req.NamespacedName)
 	case errors.Is(err, errBehind):
-		return reconcile.Result{RequeueAfter: lookAgain}, nil
+		return r.unfinished.again(req.NamespacedName), nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}
@@ -86,10 +84,12 @@ func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.R
 	switch {
 	case movedOn(err), errors.Is(err, errBehind):
 		r.log.Debug("the world has moved on, looking again", "rollout", req.String(), "error", err)
-		return reconcile.Result{RequeueAfter: lookAgain}, nil
+		return r.unfinished.again(req.NamespacedName), nil
 	case err != nil:
 		return reconcile.Result{}, err
-	case next.Wake.IsZero():
+	}
+	r.unfinished.forget(req.NamespacedName)
+	if next.Wake.IsZero() {
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{RequeueAfter: max(next.Wake.Sub(r.clock.Now()), time.Millisecond)}, nil

@@ -43,10 +43,15 @@ type writer struct {
 	firsthand *firsthand
 	// telling tells the log what is decided.
 	telling *telling
+	// unfinished says when to repeat a pass that could not be finished.
+	unfinished *unfinished
 }
 
 func newWriter(clk clock.PassiveClock, c client.Client, live client.Reader, log *slog.Logger) writer {
-	return writer{clock: clk, client: c, live: live, log: log, sent: newSent(), firsthand: newFirsthand(), telling: newTelling(log)}
+	return writer{
+		clock: clk, client: c, live: live, log: log,
+		sent: newSent(), firsthand: newFirsthand(), telling: newTelling(log), unfinished: newUnfinished(clk),
+	}
 }
 
 // wrote remembers a write that the API server has answered with obj.
