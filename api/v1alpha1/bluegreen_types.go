@@ -36,9 +36,9 @@ type BlueGreenStrategy struct {
 	// +kubebuilder:validation:Minimum=0
 	AutoPromotionSeconds int32 `json:"autoPromotionSeconds,omitempty"`
 
-	// How many pods may be missing while pods are restarted (see restartAt): a number, or a share of spec.replicas such as
-	// "25%", rounded down. Defaults to 0: then one pod more comes up before one goes. It has no effect on updates, in which the old
-	// version keeps its full size.
+	// How many pods may be missing: a number, or a share of spec.replicas such as "25%", rounded down. Traffic moves to a new
+	// version that has all of its pods but these available, and a restart (see restartAt) may replace so many at a time. Defaults
+	// to 0: then an update waits for all pods, and in a restart one pod more comes up before one goes.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : self.matches('^[0-9]+%?$')`,message=`must be a number of pods such as 1, or a percentage such as 25%; neither can be negative`
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`

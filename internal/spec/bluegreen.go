@@ -27,7 +27,7 @@ type BlueGreen struct {
 	// NewMetadata is for the pods of the new version during an update, StableMetadata for those of the stable one.
 	NewMetadata, StableMetadata Metadata
 	AntiAffinity                AntiAffinity
-	// MaxUnavailable is how many pods may be missing while pods are restarted.
+	// MaxUnavailable is how many pods may be missing in an update, and while pods are restarted.
 	MaxUnavailable int32
 	// PrePromotion is the analysis before the switch, PostPromotion the one behind it; nil for none.
 	PrePromotion, PostPromotion *Analysis
