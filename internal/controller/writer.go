@@ -276,7 +276,7 @@ func read(ctx context.Context, reader client.Reader, like client.Object) (obj cl
 		return obj, false, nil
 	}
 	if err != nil {
-		return obj, false, fmt.Errorf("look for %s, which was written and is not seen: %w", client.ObjectKeyFromObject(like), err)
+		return obj, false, fmt.Errorf("read %T %s again: %w", like, client.ObjectKeyFromObject(like), err)
 	}
 	return obj, true, nil
 }
