@@ -2,13 +2,11 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/hazard"
@@ -33,7 +31,6 @@ func (p *pass) setConditions() {
 func (p *pass) setInvalidSpec() {
 	problems := p.due()
 	if len(problems) == 0 {
-		p.mended = p.condition(v1alpha1.ConditionInvalidSpec).Status == corev1.ConditionTrue
 		p.remove(v1alpha1.ConditionInvalidSpec)
 		return
 	}
@@ -78,8 +75,7 @@ func (p *pass) applied() time.Time { return p.Rollout.CreationTimestamp.Add(come
 
 // setPaused is there from the first pause on.
 func (p *pass) setPaused() {
-	before := p.condition(v1alpha1.ConditionPaused).Status == corev1.ConditionTrue
-	now := p.isPaused()
+	before, now := p.wasTrue(v1alpha1.ConditionPaused), p.isPaused()
 	if !before && !now {
 		return
 	}
@@ -87,10 +83,14 @@ func (p *pass) setPaused() {
 	switch {
 	case now && !before:
 		p.event(v1alpha1.ReasonRolloutPaused, "Rollout is paused (%s)", p.pauseReason())
-	case before && !now && !p.is.Abort:
-		p.resumed = true
+	case p.resumed():
 		p.event(v1alpha1.ReasonRolloutResumed, "Rollout is resumed")
 	}
+}
+
+// resumed reports whether what held the update as of the last pass holds it no more.
+func (p *pass) resumed() bool {
+	return p.wasTrue(v1alpha1.ConditionPaused) && !p.isPaused() && !p.is.Abort
 }
 
 func (p *pass) isPaused() bool { return p.spec.Paused || len(p.is.PauseConditions) > 0 }
@@ -104,7 +104,7 @@ func (p *pass) pauseReason() string {
 
 // setCompleted tells whether the current version is the stable one.
 func (p *pass) setCompleted() {
-	before := p.condition(v1alpha1.ConditionCompleted).Status == corev1.ConditionTrue
+	before := p.wasTrue(v1alpha1.ConditionCompleted)
 	p.set(v1alpha1.ConditionCompleted, truth(p.promoted()), v1alpha1.ReasonRolloutCompleted, v1alpha1.ReasonRolloutCompleted)
 	if before && !p.promoted() {
 		p.event(v1alpha1.EventRolloutNotCompleted, "Rollout not completed, started update to revision %s (%s)", p.revision(), p.is.CurrentPodHash)
@@ -120,15 +120,15 @@ func (p *pass) setAvailable() {
 }
 
 func (p *pass) setHealthy() {
-	if p.healthy() {
+	if p.finished() {
 		p.setTrue(v1alpha1.ConditionHealthy, v1alpha1.ReasonRolloutHealthy, "Rollout is healthy")
 		return
 	}
 	p.set(v1alpha1.ConditionHealthy, corev1.ConditionFalse, v1alpha1.ReasonRolloutHealthy, "Rollout is not healthy")
 }
 
-// healthy is the state in which nothing is left to do: all pods are of the current version and available.
-func (p *pass) healthy() bool {
+// finished is the state in which no pod is left to come or go: all are of the current version and available.
+func (p *pass) finished() bool {
 	s, want := p.is, p.spec.Replicas+p.surging()
 	if slices.ContainsFunc(p.problems, p.mayCome) {
 		return false // what is left may be to send traffic by it
@@ -170,108 +170,19 @@ func (p *pass) setOverload() {
 	p.setTrue(v1alpha1.ConditionCanaryOverload, v1alpha1.ReasonCanaryOverload, strings.Join(texts, "; "))
 }
 
-// setProgressing tells how the update goes: the first line that fits. Its lastUpdateTime is the last progress, from which the
-// deadline counts.
-func (p *pass) setProgressing() {
-	is := func(status corev1.ConditionStatus, reason, format string, args ...any) {
-		p.set(v1alpha1.ConditionProgressing, status, reason, fmt.Sprintf(format, args...))
-	}
-	before := p.condition(v1alpha1.ConditionProgressing).Reason
-	name := p.Rollout.Name + "-" + p.is.CurrentPodHash
-	switch {
-	case p.failure != "":
-		p.abort(p.failure)
-	case p.is.Abort:
-		if before != v1alpha1.ReasonRolloutAborted {
-			p.abort("")
-		}
-	case p.create != nil: // also where someone deleted it: the deadline counts anew
-		is(corev1.ConditionTrue, v1alpha1.ReasonNewReplicaSetCreated, "Created new replica set %q", name)
-		p.touch(v1alpha1.ConditionProgressing)
-	case p.begun:
-		is(corev1.ConditionTrue, v1alpha1.ReasonFoundNewReplicaSet, "Found new replica set %q", name)
-	case p.retried:
-		is(corev1.ConditionUnknown, v1alpha1.ReasonRolloutRetry, "Rollout is tried again after an abort")
-	case p.isPaused():
-		is(corev1.ConditionUnknown, v1alpha1.ReasonRolloutPaused, "Rollout is paused")
-	case p.healthy():
-		is(corev1.ConditionTrue, v1alpha1.ReasonNewReplicaSetAvailable, "ReplicaSet %q has successfully progressed.", name)
-	case p.resumed:
-		is(corev1.ConditionUnknown, v1alpha1.ReasonRolloutResumed, "Rollout is resumed")
-	case p.progressed() || p.mended || before == "": // while the spec was wrong nothing could progress
-		is(corev1.ConditionTrue, v1alpha1.ReasonReplicaSetUpdated, "ReplicaSet %q is progressing.", name)
-		p.touch(v1alpha1.ConditionProgressing)
-	case before == v1alpha1.ReasonNewReplicaSetAvailable:
-		is(corev1.ConditionTrue, v1alpha1.ReasonReplicaSetNotAvailable, "ReplicaSet %q is not fully available.", name)
-	case p.overdue():
-		if message := fmt.Sprintf("ReplicaSet %q has timed out progressing.", name); p.spec.ProgressDeadlineAbort && !p.promoted() {
-			p.abort(message)
-		} else {
-			is(corev1.ConditionFalse, v1alpha1.ReasonProgressDeadlineExceeded, "%s", message)
-		}
-	}
-}
-
-// abort records that the update was given up, by a person or, with a message, by the controller.
-func (p *pass) abort(why string) {
-	message := "Rollout aborted update to revision " + p.revision()
-	if why != "" {
-		message += ": " + why
-	}
-	s := p.is
-	if !s.Abort {
-		now := p.now()
-		s.Abort, s.AbortedAt, s.PromoteFull = true, &now, false
-		s.PauseConditions, s.ControllerPause = nil, false
-		p.goTo(0)
-		p.note(TopicUpdate, "aborted: back to the stable version", why)
-	}
-	p.set(v1alpha1.ConditionProgressing, corev1.ConditionFalse, v1alpha1.ReasonRolloutAborted, message)
-	p.warn(v1alpha1.ReasonRolloutAborted, "%s", message)
-}
-
-// progressed reports whether something moved since the last pass.
-func (p *pass) progressed() bool {
-	was, is := p.was, p.is
-	return is.UpdatedReplicas != was.UpdatedReplicas ||
-		is.Replicas-is.UpdatedReplicas < was.Replicas-was.UpdatedReplicas ||
-		is.ReadyReplicas > was.ReadyReplicas || is.AvailableReplicas > was.AvailableReplicas ||
-		is.BlueGreen.ActiveSelector != was.BlueGreen.ActiveSelector || is.BlueGreen.PreviewSelector != was.BlueGreen.PreviewSelector ||
-		p.verdictsMoved() || !equality.Semantic.DeepEqual(is.Canary.Weights, was.Canary.Weights) || is.StableRS != was.StableRS || is.CurrentStepHash != was.CurrentStepHash ||
-		!sameIndex(is.CurrentStepIndex, was.CurrentStepIndex)
-}
-
-func sameIndex(a, b *int32) bool { return a == b || a != nil && b != nil && *a == *b }
-
-// overdue reports whether the last progress is longer ago than the deadline allows, and asks to be woken when it will be.
-func (p *pass) overdue() bool {
-	progressing := p.condition(v1alpha1.ConditionProgressing)
-	if p.judging() || p.delays() || progressing.Reason == "" || progressing.Reason == v1alpha1.ReasonProgressDeadlineExceeded {
-		return false
-	}
-	// A whole second on top, since the API stores no fractions: the deadline never comes early.
-	deadline := progressing.LastUpdateTime.Add(p.spec.ProgressDeadline + time.Second)
-	if p.Now.Before(deadline) {
-		p.wake(deadline)
-		return false
-	}
-	return true
-}
-
-// delays reports whether all that is left to do is to wait until an old version has had its time.
-func (p *pass) delays() bool {
-	if !p.promoted() || p.new.fleet().available < p.spec.Replicas {
-		return false
-	}
-	return slices.ContainsFunc(p.all(), func(v *version) bool { return v.delaying(p.Now) })
-}
-
 // condition is the condition as it stands in the status being written, the zero value if there is none.
 func (p *pass) condition(kind v1alpha1.RolloutConditionType) v1alpha1.RolloutCondition {
 	if i := p.index(kind); i >= 0 {
 		return p.is.Conditions[i]
 	}
 	return v1alpha1.RolloutCondition{}
+}
+
+// wasTrue reports whether a condition was true as of the last pass.
+func (p *pass) wasTrue(kind v1alpha1.RolloutConditionType) bool {
+	return slices.ContainsFunc(p.was.Conditions, func(c v1alpha1.RolloutCondition) bool {
+		return c.Type == kind && c.Status == corev1.ConditionTrue
+	})
 }
 
 func (p *pass) index(kind v1alpha1.RolloutConditionType) int {

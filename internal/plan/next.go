@@ -82,8 +82,8 @@ type pass struct {
 	problems []spec.Problem
 	// create is the new version's ReplicaSet while there is none.
 	create *CreateReplicaSet
-	// begun, retried, resumed and mended (an invalid spec) say what happened in this pass that conditions tell of.
-	begun, retried, resumed, mended bool
+	// begun and retried say what happened in this pass that conditions report.
+	begun, retried bool
 
 	// restart is the restart that is under way, nil if there is none.
 	restart *restart
@@ -93,8 +93,10 @@ type pass struct {
 	trouble string
 	// knowsPods: this pass knows what keeps them, if anything.
 	knowsPods bool
-	// failure is why the update is to be aborted, if so. It is the next pass that acts on it.
+	// failure is why the update is to be aborted, if so. The abort is recorded last, and the next pass acts on it.
 	failure string
+	// aborted is why the controller has aborted the update in this pass, if so.
+	aborted string
 	// expired is the AnalysisRun whose time is up.
 	expired string
 

@@ -19,6 +19,7 @@ func (p *pass) conclude() {
 	p.count()
 	p.is.ObservedGeneration = strconv.FormatInt(p.Rollout.Generation, 10)
 	p.dropStaleResume()
+	p.giveUp()
 	p.setConditions()
 	p.is.Phase, p.is.Message = p.phase()
 	p.timeUpdate()
