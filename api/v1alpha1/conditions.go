@@ -60,6 +60,13 @@ const (
 	ConditionCanaryOverload RolloutConditionType = "CanaryOverload"
 )
 
+// ConditionPodMetadataFailure is present and True while pods lack the labels and annotations of their version's part because the API
+// server refuses to change them. It holds nothing up.
+const ConditionPodMetadataFailure RolloutConditionType = "PodMetadataFailure"
+
+// ReasonPodUpdateRefused is of the condition PodMetadataFailure.
+const ReasonPodUpdateRefused = "PodUpdateRefused"
+
 // ReasonCanaryOverload is of the condition of that name: setCanaryScale asks for fewer pods than a setWeight after it.
 const ReasonCanaryOverload = "CanaryOverload"
 

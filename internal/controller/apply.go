@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -38,11 +37,7 @@ func (r *Rollouts) apply(ctx context.Context, seen plan.Observed, p plan.Plan) e
 		}
 		r.events.Event(seen.Rollout, kind, e.Reason, e.Message)
 	}
-	var failures []error
-	for _, change := range p.Label { // each for itself: one that fails is no reason to leave out the rest
-		failures = append(failures, r.change(ctx, seen.Rollout, change))
-	}
-	return errors.Join(failures...)
+	return nil
 }
 
 func (r *Rollouts) change(ctx context.Context, rollout *v1alpha1.Rollout, change plan.Change) error {

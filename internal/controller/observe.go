@@ -80,6 +80,7 @@ func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.
 	if err := r.catchUp(ctx, key, versions, seen.Now); err != nil {
 		return plan.Observed{}, err
 	}
+	seen.PodRefusals = r.refusals.of(key)
 	return seen, nil
 }
 

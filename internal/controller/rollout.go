@@ -25,6 +25,8 @@ type Rollouts struct {
 	events record.EventRecorder
 	late   *late
 	meters *telemetry.Meters
+	// refusals are what the API server said of pods that it did not change.
+	refusals *refusals
 	// traces tell of updates; nil where nobody asked for it.
 	traces *trace.Updates
 	// workloads reads what a workloadRef refers to.
@@ -38,7 +40,7 @@ type Rollouts struct {
 
 // NewRollouts returns the reconciler of Rollouts, which can be used once it knows how to follow what they name.
 func NewRollouts(p Parts) *Rollouts {
-	r := &Rollouts{writer: newWriter(p.Clock, p.Client, p.Live, p.Log), events: p.Events, late: newLate(), meters: p.Meters, policy: p.Policy, engine: p.Engine}
+	r := &Rollouts{writer: newWriter(p.Clock, p.Client, p.Live, p.Log), events: p.Events, late: newLate(), refusals: newRefusals(), meters: p.Meters, policy: p.Policy, engine: p.Engine}
 	if r.engine == nil {
 		r.engine = plan.Next
 	}
@@ -67,6 +69,7 @@ func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.R
 		r.firsthand.forget(req.NamespacedName)
 		r.telling.forget(req.NamespacedName)
 		r.late.forget(req.NamespacedName)
+		r.refusals.forget(req.NamespacedName)
 		r.meters.Forget(telemetry.Rollouts, req.NamespacedName)
 		r.traces.Forget(req.NamespacedName)
 		return reconcile.Result{}, r.release(ctx, req.NamespacedName)
@@ -111,7 +114,9 @@ func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed) (plan.Plan,
 		telemetry.Wrote(ctx)
 	}
 	ctx, tell := r.traces.Begin(ctx, seen.Rollout, next)
-	err = r.apply(ctx, seen, next)
+	if err = r.apply(ctx, seen, next); err == nil {
+		err = r.label(ctx, seen, &next)
+	}
 	tell(err)
 	if err != nil {
 		return next, err

@@ -18,7 +18,7 @@ func (p *pass) blueGreen(b spec.BlueGreen) {
 		p.promote("Initial deploy")
 	}
 	p.separate(b.AntiAffinity)
-	p.dress(b.NewMetadata, b.StableMetadata)
+	p.dress()
 	p.checkServices()
 	p.overtake(b)
 	if p.spec.Paused && !p.is.Abort {

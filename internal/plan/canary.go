@@ -12,7 +12,7 @@ func (p *pass) canary(c spec.Canary) {
 		p.promote("Initial deploy")
 	}
 	p.separate(c.AntiAffinity)
-	p.dress(c.NewMetadata, c.StableMetadata)
+	p.dress()
 	if c.Traffic != nil {
 		p.routedCanary(c)
 	} else {

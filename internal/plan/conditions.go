@@ -22,6 +22,7 @@ func (p *pass) setConditions() {
 	p.setAvailable()
 	p.setHealthy()
 	p.setReplicaFailure()
+	p.setPodMetadataFailure()
 	p.setOverload()
 	p.setProgressing()
 	p.tellTrouble()
@@ -120,12 +121,15 @@ func (p *pass) setAvailable() {
 }
 
 func (p *pass) setHealthy() {
-	if p.finished() {
+	if p.healthy() {
 		p.setTrue(v1alpha1.ConditionHealthy, v1alpha1.ReasonRolloutHealthy, "Rollout is healthy")
 		return
 	}
 	p.set(v1alpha1.ConditionHealthy, corev1.ConditionFalse, v1alpha1.ReasonRolloutHealthy, "Rollout is not healthy")
 }
+
+// healthy is the state in which everything is as the spec asks for it.
+func (p *pass) healthy() bool { return p.finished() && p.labelled() }
 
 // finished is the state in which no pod is left to come or go: all are of the current version and available.
 func (p *pass) finished() bool {

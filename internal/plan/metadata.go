@@ -2,8 +2,13 @@ package plan
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -12,6 +17,8 @@ const (
 	// a thousand pods must not keep an abort waiting, and pods whose labels somebody else sets back, again and again, cost little.
 	podsAPass = 100
 	labelPace = time.Second
+	// refusalRetry is how soon a pod that the API server did not change is tried again: what refused it may have gone.
+	refusalRetry = 30 * time.Second
 )
 
 // dress has the pods of each version carry the labels and annotations that belong to the part it plays: the new version's while it is
@@ -29,33 +36,44 @@ const (
 //
 // A crash anywhere leaves the annotation, and the next pass goes on where the pods are. Between changes it is not there, so that
 // a settled rollout costs no read and no write. Pods that somebody relabels by hand later are left as they are.
-func (p *pass) dress(forNew, forStable spec.Metadata) {
-	if p.promoted() {
-		forNew = forStable
-	}
-	if p.create != nil && !forNew.Empty() {
+func (p *pass) dress() {
+	if wanted := p.metadataOf(p.is.CurrentPodHash); p.create != nil && !wanted.Empty() {
 		set := p.create.ReplicaSet
-		spec.Dress{}.Change(set, forNew, false)
-		p.note(TopicLabel, "put "+forNew.String()+" on pods of "+set.Name, p.part())
+		spec.Dress{}.Change(set, wanted, false)
+		p.note(TopicLabel, "put "+wanted.String()+" on pods of "+set.Name, p.part(p.is.CurrentPodHash))
 	}
 	for _, v := range p.all() {
-		switch v {
-		case p.new:
-			p.dressVersion(v, forNew, p.part())
-		case p.stable:
-			p.dressVersion(v, forStable, "the stable version")
-		default:
-			p.dressVersion(v, spec.Metadata{}, "neither the new nor the stable version")
-		}
+		p.dressVersion(v, p.metadataOf(v.hash), p.part(v.hash))
 	}
 }
 
-// part is what the current version is at present.
-func (p *pass) part() string {
-	if p.promoted() {
-		return "the stable version"
+// metadataOf is what belongs to the part that a version plays by the status as it is now.
+func (p *pass) metadataOf(hash string) spec.Metadata {
+	var forNew, forStable spec.Metadata
+	switch s := p.spec.Strategy.(type) {
+	case spec.Canary:
+		forNew, forStable = s.NewMetadata, s.StableMetadata
+	case spec.BlueGreen:
+		forNew, forStable = s.NewMetadata, s.StableMetadata
 	}
-	return "the new version"
+	switch hash {
+	case p.is.StableRS:
+		return forStable
+	case p.is.CurrentPodHash:
+		return forNew
+	}
+	return spec.Metadata{}
+}
+
+// part is what a version is at present.
+func (p *pass) part(hash string) string {
+	switch hash {
+	case p.is.StableRS:
+		return "the stable version"
+	case p.is.CurrentPodHash:
+		return "the new version"
+	}
+	return "neither the new nor the stable version"
 }
 
 func (p *pass) dressVersion(v *version, wanted spec.Metadata, why string) {
@@ -64,6 +82,7 @@ func (p *pass) dressVersion(v *version, wanted spec.Metadata, why string) {
 	switch {
 	case !dress.Fits(v.ReplicaSet, wanted):
 		dress.Change(p.editFor(v, why).to, wanted, hasPods)
+		p.redressed = p.redressed || hasPods
 		if wanted.Empty() {
 			p.note(TopicLabel, "take "+dress.Template.String()+" off pods of "+v.Name, why)
 		} else {
@@ -85,16 +104,33 @@ func (p *pass) dressPods(v *version, dress spec.Dress, why string) {
 		return
 	}
 	var changes []Change
+	refused := 0
 	for _, pod := range running {
 		if pod.DeletionTimestamp != nil {
 			continue
 		}
-		if to := dress.Pod(pod, &v.Spec.Template); to != pod {
-			changes = append(changes, UpdatePod{From: pod, To: to, Reason: why})
+		to := dress.Pod(pod, &v.Spec.Template)
+		if to == pod {
+			continue
 		}
+		if refusal, known := p.PodRefusals[pod.Name]; known {
+			refused++
+			p.refusals = append(p.refusals, refusal.Message)
+			if again := refusal.At.Add(refusalRetry); p.Now.Before(again) {
+				p.wake(again)
+				continue
+			}
+		}
+		changes = append(changes, UpdatePod{From: pod, To: to, Reason: why})
+	}
+	if len(changes)+refused == 0 {
+		dress.Settle(p.editFor(v, "all its pods are labelled").to)
+		return
+	}
+	if refused > 0 {
+		p.note(TopicWait, fmt.Sprintf("the labels of %s of %s", pods(int32(refused)), v.Name), p.refusals[len(p.refusals)-1])
 	}
 	if len(changes) == 0 {
-		dress.Settle(p.editFor(v, "all its pods are labelled").to)
 		return
 	}
 	text := fmt.Sprintf("label %s of %s", pods(int32(len(changes))), v.Name)
@@ -105,4 +141,51 @@ func (p *pass) dressPods(v *version, dress spec.Dress, why string) {
 	p.plan.Label = append(p.plan.Label, changes...)
 	p.note(TopicLabel, text, why)
 	p.wake(p.Now.Add(labelPace))
+}
+
+// labelled reports whether all pods carry what their version's part asks for, as the status has the parts after this pass. Those that the
+// API server refuses to change hold nothing up: a condition reports them.
+func (p *pass) labelled() bool {
+	return !slices.ContainsFunc(p.unlabelled(), func(v *version) bool { return !p.refused(v) })
+}
+
+// unlabelled are the versions whose pods may lack what their part asks for.
+func (p *pass) unlabelled() []*version {
+	return slices.DeleteFunc(p.all(), func(v *version) bool {
+		after := version{ReplicaSet: v.ReplicaSet}
+		if e, changes := p.edits[v.Name]; changes {
+			after.ReplicaSet = e.to
+		}
+		dress := spec.DressOf(after.ReplicaSet)
+		return after.desired() == 0 || dress.Fits(after.ReplicaSet, p.metadataOf(v.hash)) && dress.Settled()
+	})
+}
+
+// refused reports whether all that a version's pods lack is what the API server refuses. A process that has just started does not know of
+// refusals yet; the condition does.
+func (p *pass) refused(v *version) bool {
+	dress := spec.DressOf(v.ReplicaSet)
+	if p.begun || p.redressed || !dress.Fits(v.ReplicaSet, p.metadataOf(v.hash)) {
+		return false
+	}
+	if len(p.PodRefusals) == 0 {
+		return p.wasTrue(v1alpha1.ConditionPodMetadataFailure)
+	}
+	running, looked := p.Pods[v.hash]
+	return looked && !slices.ContainsFunc(running, func(pod *corev1.Pod) bool {
+		_, known := p.PodRefusals[pod.Name]
+		return !known && pod.DeletionTimestamp == nil && dress.Pod(pod, &v.Spec.Template) != pod
+	})
+}
+
+// setPodMetadataFailure reports how many pods the API server refuses to label, and why.
+func (p *pass) setPodMetadataFailure() {
+	switch {
+	case len(p.refusals) > 0:
+		why := slices.Compact(slices.Sorted(slices.Values(p.refusals)))
+		p.setTrue(v1alpha1.ConditionPodMetadataFailure, v1alpha1.ReasonPodUpdateRefused,
+			fmt.Sprintf("%s cannot be labelled: %s", pods(int32(len(p.refusals))), strings.Join(why, "; ")))
+	case p.begun || p.redressed || len(p.unlabelled()) == 0:
+		p.remove(v1alpha1.ConditionPodMetadataFailure)
+	}
 }

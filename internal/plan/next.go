@@ -89,10 +89,14 @@ type pass struct {
 	restart *restart
 	// fast: this pass has found that the update goes back to a version that has all its pods still.
 	fast bool
-	// trouble is what keeps the new version's pods from being ready, if that was looked at.
+	// trouble is what keeps pods from being ready, if that was looked at.
 	trouble string
 	// knowsPods: this pass knows what keeps them, if anything.
 	knowsPods bool
+	// redressed: pods get other metadata from this pass on.
+	redressed bool
+	// refusals are why pods cannot be labelled, one for each pod that was looked at.
+	refusals []string
 	// failure is why the update is to be aborted, if so. The abort is recorded last, and the next pass acts on it.
 	failure string
 	// aborted is why the controller has aborted the update in this pass, if so.

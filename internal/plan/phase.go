@@ -45,6 +45,8 @@ func (p *pass) phase() (v1alpha1.RolloutPhase, string) {
 		return v1alpha1.RolloutPhaseProgressing, "old replicas are pending termination"
 	case !p.promoted():
 		return v1alpha1.RolloutPhaseProgressing, "waiting for all steps to complete"
+	case !p.labelled():
+		return v1alpha1.RolloutPhaseProgressing, "pod labels and annotations are still being updated"
 	}
 	return v1alpha1.RolloutPhaseHealthy, ""
 }

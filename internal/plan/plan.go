@@ -37,6 +37,9 @@ type Observed struct {
 	// Pods of versions, by the version's hash, read from the API server in this very pass. Only those that were asked for by
 	// [NeedPods] are there.
 	Pods map[string][]*corev1.Pod
+	// PodRefusals are why the API server did not change pods that earlier plans wanted to label, by the pods' names, and when. What is
+	// missing here is found out by trying again.
+	PodRefusals map[string]PodRefusal
 	// Workload is what spec.workloadRef refers to: an *appsv1.Deployment, *appsv1.ReplicaSet or *corev1.PodTemplate. Nil: there is
 	// none of that name.
 	Workload metav1.Object
@@ -58,6 +61,12 @@ type Observed struct {
 	RunFailures []CreateFailure
 	// CreateFailure is why the ReplicaSet that an earlier plan of this same pass wanted could not be created, if so.
 	CreateFailure *CreateFailure
+}
+
+// PodRefusal is the API server's refusal to change a pod.
+type PodRefusal struct {
+	Message string
+	At      time.Time
 }
 
 // CreateFailure is the API server's refusal to create a ReplicaSet, in a way that trying again does not mend.

@@ -19,7 +19,7 @@ func (p *pass) giveUp() {
 		p.abort(p.failure)
 	case p.spec.ProgressDeadlineAbort && !p.promoted():
 		if progress, known := p.progress(); known && progress.reason == v1alpha1.ReasonProgressDeadlineExceeded {
-			p.abort(progress.message)
+			p.abort(p.withTrouble(progress.message)) // which nobody can ask when its pods are gone
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -17,61 +18,114 @@ import (
 // needs to read them.
 const firstDoubt = 10 * time.Second
 
-// doubt asks the new version's pods what keeps them from being ready, when there has been no progress for a while: after 10 seconds, 20,
-// 40 and so on until the deadline, and whenever something else happens. It finds out once a pass, before anything is written.
+// doubt asks the pods of a version that lacks some, the new one first, what keeps them from being ready: at once where the API server
+// refuses to create them, and otherwise when there has been no progress for a while, after 10 seconds, 20, 40 and so on until the
+// deadline, once more for as long after it has passed, and whenever something else happens. It finds out once a pass, before anything is
+// written.
 func (p *pass) doubt() {
-	missing := p.new != nil && p.new.desired() > 0 && p.new.fleet().available < p.new.desired()
-	last := p.condition(v1alpha1.ConditionProgressing)
-	if !missing || p.begun || p.retried || last.LastUpdateTime.IsZero() {
+	v, last := p.short(), p.condition(v1alpha1.ConditionProgressing)
+	if v == nil || p.begun || p.retried || last.LastUpdateTime.IsZero() {
 		p.knowsPods = true
 		return
 	}
 	still := p.Now.Sub(last.LastUpdateTime.Time)
-	for again := firstDoubt; again < p.spec.ProgressDeadline && last.Reason != v1alpha1.ReasonProgressDeadlineExceeded; again *= 2 {
+	first := min(firstDoubt, p.spec.ProgressDeadline)
+	for again := first; again < p.spec.ProgressDeadline; again *= 2 {
 		if still < again {
 			p.wake(last.LastUpdateTime.Add(again))
 			break
 		}
 	}
-	if still < firstDoubt {
+	refusal := v.refusal()
+	if still < first && refusal == "" {
 		return
 	}
-	pods, looked := p.Pods[p.new.hash]
+	pods, looked := p.Pods[v.hash]
 	if !looked {
-		p.need(NeedPods{Hash: p.new.hash})
+		p.need(NeedPods{Hash: v.hash})
 		return
 	}
-	p.trouble, p.knowsPods = troubleOf(pods, p.new.desired()), true
+	late := last.Reason == v1alpha1.ReasonProgressDeadlineExceeded || still > p.spec.ProgressDeadline
+	t := troublesOf(pods, v.desired(), late)
+	t.refusal = refusal
+	p.trouble, p.knowsPods = t.String(), true
 	if p.trouble != "" {
-		p.note(TopicWait, "pods of "+p.new.Name, p.trouble)
+		p.note(TopicWait, "pods of "+v.Name, p.trouble)
 	}
 }
 
-// troubleOf says how many of the wanted pods are not ready, and why, the commonest reason first. Empty if nothing is wrong with any: they
-// only take their time.
-func troubleOf(seen []*corev1.Pod, wanted int32) string {
-	reasons, notReady := map[string]int{}, 0
+// short is the first version that lacks available pods, nil if none does.
+func (p *pass) short() *version {
+	for _, v := range p.all() {
+		if v.fleet().available < v.desired() {
+			return v
+		}
+	}
+	return nil
+}
+
+// refusal is why the API server takes no more pods of a version, in its own words.
+func (v *version) refusal() string {
+	for _, c := range v.Status.Conditions {
+		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+// troubles are what keeps the pods of one version.
+type troubles struct {
+	// wanted is how many there should be, missing how many of them do not exist, notReady how many exist and are not ready.
+	wanted, missing, notReady int32
+	// refusal is why those that are missing are not created, if that is known.
+	refusal string
+	// reasons are what keeps those that are not ready, and how many of them.
+	reasons map[string]int32
+}
+
+// troublesOf asks the pods. late: their time is up, so all that are not ready have a reason.
+func troublesOf(seen []*corev1.Pod, wanted int32, late bool) troubles {
+	t := troubles{wanted: wanted, missing: wanted, reasons: map[string]int32{}}
 	for _, pod := range seen {
-		if !stays(pod) || isReady(pod) {
+		if !stays(pod) {
 			continue
 		}
-		notReady++
-		if reason := podTrouble(pod); reason != "" {
-			reasons[reason]++
+		t.missing--
+		if isReady(pod) {
+			continue
+		}
+		t.notReady++
+		reason := podTrouble(pod)
+		if reason == "" && late {
+			reason = unready(pod)
+		}
+		if reason != "" {
+			t.reasons[reason]++
 		}
 	}
-	if len(reasons) == 0 {
-		return ""
+	return t
+}
+
+// String says how many of the wanted pods are not ready, and why, the commonest reason first. Empty if nothing is wrong with any: they
+// only take their time.
+func (t troubles) String() string {
+	var parts []string
+	if t.missing > 0 && t.refusal != "" {
+		parts = append(parts, fmt.Sprintf("%d of %s not created: %s", t.missing, pods(t.wanted), t.refusal))
 	}
-	sorted := slices.SortedFunc(maps.Keys(reasons), func(a, b string) int {
-		return cmp.Or(cmp.Compare(reasons[b], reasons[a]), cmp.Compare(a, b))
-	})
-	for i, reason := range sorted {
-		if n := reasons[reason]; n < notReady {
-			sorted[i] = fmt.Sprintf("%s (%d)", reason, n)
+	if len(t.reasons) > 0 {
+		sorted := slices.SortedFunc(maps.Keys(t.reasons), func(a, b string) int {
+			return cmp.Or(cmp.Compare(t.reasons[b], t.reasons[a]), cmp.Compare(a, b))
+		})
+		for i, reason := range sorted {
+			if n := t.reasons[reason]; n < t.notReady {
+				sorted[i] = fmt.Sprintf("%s (%d)", reason, n)
+			}
 		}
+		parts = append(parts, fmt.Sprintf("%d of %s not ready: %s", t.notReady, pods(t.wanted), strings.Join(sorted, ", ")))
 	}
-	return fmt.Sprintf("%d of %s not ready: %s", notReady, pods(wanted), strings.Join(sorted, ", "))
+	return strings.Join(parts, "; ")
 }
 
 func isReady(pod *corev1.Pod) bool {
@@ -98,6 +152,21 @@ func podTrouble(pod *corev1.Pod) string {
 	return ""
 }
 
+// unready is what a pod says of itself that is not ready and had time enough.
+func unready(pod *corev1.Pod) string {
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if w := c.State.Waiting; w != nil && w.Reason != "" {
+			return w.Reason
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Reason != "" {
+			return c.Reason
+		}
+	}
+	return string(pod.Status.Phase)
+}
+
 // tellTrouble puts what keeps the pods behind the sentence of the condition Progressing. That is no progress, so its times stay.
 func (p *pass) tellTrouble() {
 	i := p.index(v1alpha1.ConditionProgressing)
@@ -109,11 +178,16 @@ func (p *pass) tellTrouble() {
 	switch c.Reason {
 	case v1alpha1.ReasonReplicaSetUpdated, v1alpha1.ReasonNewReplicaSetCreated, v1alpha1.ReasonFoundNewReplicaSet,
 		v1alpha1.ReasonReplicaSetNotAvailable, v1alpha1.ReasonProgressDeadlineExceeded:
-		if p.trouble != "" {
-			plain += troubleMark + p.trouble
-		}
-		c.Message = plain
+		c.Message = p.withTrouble(plain)
 	}
+}
+
+// withTrouble is a sentence with what keeps the pods after it.
+func (p *pass) withTrouble(plain string) string {
+	if p.trouble == "" {
+		return plain
+	}
+	return plain + troubleMark + p.trouble
 }
 
 // troubleMark ends the sentence that tools know, and begins the one about pods.

@@ -67,6 +67,8 @@ type Outcome struct {
 	ExperimentFailure *plan.CreateFailure
 	// ServiceFailure is why a Service could not be created. The plan must be made anew with it.
 	ServiceFailure *plan.CreateFailure
+	// PodRefusals are why pods could not be changed, by their names. The next observation has them.
+	PodRefusals map[string]plan.PodRefusal
 	// Idle tells of a write that would have changed nothing, which a plan must not ask for.
 	Idle string
 	// Garbled tells of a write that led to something else than what was decided; in tier two alone.

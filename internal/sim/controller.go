@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -25,6 +26,8 @@ type Controller struct {
 
 	world     *World
 	due, wake time.Time
+	// refusals of the API server to change pods, as far as this process knows of them.
+	refusals map[string]plan.PodRefusal
 }
 
 // Pass is one round of the controller.
@@ -104,6 +107,7 @@ func (c *Controller) Act() {
 	if observed.Rollout == nil {
 		return
 	}
+	observed.PodRefusals = maps.Clone(c.refusals)
 	pass := Pass{Observed: observed, Stale: !w.isNewest(observed), Unseen: unseen.losses, UnseenEvictions: unseen.evictions}
 	crashAfter := -1
 	if c.CrashAfter != nil {
@@ -132,11 +136,32 @@ func (c *Controller) Act() {
 	if !pass.Whole() || pass.Stale {
 		c.Notify()
 	}
+	c.remember(pass)
 	if pass.Crashed {
 		w.restart()
 	}
 	if c.OnPass != nil {
 		c.OnPass(pass)
+	}
+}
+
+// remember keeps what the API server said of pods that it did not change, and looks again where it said it for the first time.
+func (c *Controller) remember(pass Pass) {
+	if pass.Crashed {
+		c.refusals = nil
+		return
+	}
+	for _, change := range pass.Plan.Label {
+		if update, ok := change.(plan.UpdatePod); ok {
+			delete(c.refusals, update.From.Name)
+		}
+	}
+	if len(pass.PodRefusals) > 0 {
+		if c.refusals == nil {
+			c.refusals = map[string]plan.PodRefusal{}
+		}
+		maps.Copy(c.refusals, pass.PodRefusals)
+		c.Notify()
 	}
 }
 

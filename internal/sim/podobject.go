@@ -79,9 +79,9 @@ func (w *World) Look(o *plan.Observed, need plan.Need) {
 
 // object is a pod as the API server shows it.
 func (p *pod) object(s *set) *corev1.Pod {
-	ready := corev1.ConditionFalse
+	ready, why := corev1.ConditionFalse, "ContainersNotReady"
 	if p.ready {
-		ready = corev1.ConditionTrue
+		ready, why = corev1.ConditionTrue, ""
 	}
 	var containers []corev1.ContainerStatus
 	if !p.ready && p.readyAt.IsZero() && p.since.IsZero() { // it never was ready, and never will be
@@ -95,7 +95,7 @@ func (p *pod) object(s *set) *corev1.Pod {
 		},
 		Spec: s.Spec.Template.Spec,
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: containers, Conditions: []corev1.PodCondition{{
-			Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.NewTime(p.since),
+			Type: corev1.PodReady, Status: ready, Reason: why, LastTransitionTime: metav1.NewTime(p.since),
 		}}},
 	}
 }
@@ -130,6 +130,12 @@ func (a *application) updatePod(from, to *corev1.Pod) {
 	}
 	have := a.pod(from.Name)
 	switch {
+	case have != nil && a.labelsRefused != "":
+		a.Writes--
+		if a.PodRefusals == nil {
+			a.PodRefusals = map[string]plan.PodRefusal{}
+		}
+		a.PodRefusals[from.Name] = plan.PodRefusal{Message: fmt.Sprintf("pods %q is forbidden: %s", from.Name, a.labelsRefused), At: a.now}
 	case have == nil: // it is gone, and needs nothing any more
 	case have.version != from.ResourceVersion:
 		a.Writes--

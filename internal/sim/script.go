@@ -164,6 +164,7 @@ func init() {
 		"renew":    plain((*World).Renew),
 		"refuse":   (*Script).refuse,
 		"allow":    plain(func(w *World) { w.Refuse("") }),
+		"labels":   (*Script).refuseLabels,
 		"take":     (*Script).take,
 		"restart":  (*Script).restart,
 		"budget":   (*Script).budget,
@@ -337,6 +338,19 @@ func (s *Script) remove(args []string) (string, error) {
 
 func (s *Script) refuse(args []string) (string, error) {
 	s.World.Refuse(last(args))
+	return "", nil
+}
+
+// refuseLabels is the verb "labels refused because" or "labels allowed".
+func (s *Script) refuseLabels(args []string) (string, error) {
+	switch first(args) {
+	case "refused":
+		s.World.RefuseLabels(strings.Join(args[1:], " "))
+	case "allowed":
+		s.World.RefuseLabels("")
+	default:
+		return "", errors.New(`write "labels refused because" or "labels allowed"`)
+	}
 	return "", nil
 }
 

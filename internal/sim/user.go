@@ -150,6 +150,9 @@ func (w *World) DeleteReplicaSet(image string) {
 // Refuse has the API server refuse new ReplicaSets with a message; an empty one ends that.
 func (w *World) Refuse(message string) { w.refused = message }
 
+// RefuseLabels has the API server refuse changes of pods with a message; an empty one ends that.
+func (w *World) RefuseLabels(message string) { w.labelsRefused = message }
+
 // Take gives a name to a ReplicaSet of somebody else.
 func (w *World) Take(name string) { w.foreign[name] = true }
 

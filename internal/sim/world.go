@@ -39,6 +39,8 @@ type World struct {
 	// foreign are names of ReplicaSets that belong to somebody else, refused is why the API server takes no new ones.
 	foreign map[string]bool
 	refused string
+	// labelsRefused is why the API server changes no pods.
+	labelsRefused string
 	// quota is how many pods there may be, negative for no limit.
 	quota int
 
