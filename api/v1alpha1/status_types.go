@@ -344,9 +344,9 @@ type RolloutDuration struct {
 	// +optional
 	ManualPauseStartedAt *metav1.Time `json:"manualPauseStartedAt,omitempty"`
 
-	// Seconds that the update has waited for a person, without the pause that is in force.
+	// Seconds that the update has waited for a person, without the pause that is in force. Absent until the first such pause ends.
 	// +optional
-	TotalManualPauseDurationSeconds int64 `json:"totalManualPauseDurationSeconds,omitempty"`
+	TotalManualPauseDurationSeconds *int64 `json:"totalManualPauseDurationSeconds,omitempty"`
 
 	// When the update ended. Absent while it goes on.
 	// +optional

@@ -2290,6 +2290,11 @@ func (in *RolloutDuration) DeepCopyInto(out *RolloutDuration) {
 		in, out := &in.ManualPauseStartedAt, &out.ManualPauseStartedAt
 		*out = (*in).DeepCopy()
 	}
+	if in.TotalManualPauseDurationSeconds != nil {
+		in, out := &in.TotalManualPauseDurationSeconds, &out.TotalManualPauseDurationSeconds
+		*out = new(int64)
+		**out = **in
+	}
 	if in.FinishedAt != nil {
 		in, out := &in.FinishedAt, &out.FinishedAt
 		*out = (*in).DeepCopy()

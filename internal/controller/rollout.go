@@ -123,7 +123,7 @@ func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed) (plan.Plan,
 	}
 	if next.Record != nil {
 		r.late.wrote(client.ObjectKeyFromObject(seen.Rollout), seen.Now)
-		r.meters.Updated(next.Record.From.Status.Duration, next.Record.To.Status.Duration)
+		r.meters.Updated(&next.Record.From.Status, &next.Record.To.Status)
 	}
 	return next, nil
 }

@@ -9,16 +9,14 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// timeUpdate keeps the clock of the update: when it began, how long people held it, when and how it ended (behaviour.md A20).
+// timeUpdate keeps the clock of the update: when it began, how long people held it, when and how it ended. The first deployment has one,
+// too.
 func (p *pass) timeUpdate() {
-	d := p.is.Duration
-	switch {
-	case p.begun && p.was.StableRS != "" || p.retried:
-		d = p.startClock(d)
-	case d == nil || d.FinishedAt != nil:
-		return
+	if p.begun || p.retried {
+		p.startClock()
 	}
-	if d == nil {
+	d := p.is.Duration
+	if d == nil || d.FinishedAt != nil {
 		return
 	}
 	now := p.now()
@@ -31,24 +29,40 @@ func (p *pass) timeUpdate() {
 		d.FinishedAt, d.CompletionStatus = &now, completion(d)
 	}
 	p.clockManualPause(d, now)
-	p.is.Duration = d
 }
 
-// startClock starts anew, except that a rollback in the middle of an update ends that update's clock.
-func (p *pass) startClock(running *v1alpha1.RolloutDuration) *v1alpha1.RolloutDuration {
-	if p.promoted() && !p.fast {
-		if running != nil && running.FinishedAt == nil {
-			running.CompletionStatus = v1alpha1.CompletionRolledBack
-			return running
-		}
-		return nil
+// startClock starts the clock of an update that begins. In the middle of another one, going back keeps that one's clock: it ends when the
+// way back has ended. Anything else supersedes it. Going back to the stable version while nothing is updated, as after an abort, takes no
+// time of its own.
+func (p *pass) startClock() {
+	running := p.is.Duration
+	if running != nil && running.FinishedAt != nil {
+		running = nil
 	}
 	now := p.now()
-	started := &v1alpha1.RolloutDuration{RolloutStartedAt: &now}
-	if p.fast {
-		started.CompletionStatus = v1alpha1.CompletionFastRolledBack
+	next := &v1alpha1.RolloutDuration{RolloutStartedAt: &now}
+	switch fast := p.fast || p.promoted(); {
+	case p.was.StableRS == "":
+	case running != nil && p.goesBack():
+		next = running
+		next.CompletionStatus = v1alpha1.CompletionRolledBack
+		if fast {
+			next.CompletionStatus = v1alpha1.CompletionFastRolledBack
+		}
+	case running == nil && p.promoted():
+		return
+	case p.fast:
+		next.CompletionStatus = v1alpha1.CompletionFastRolledBack
 	}
-	return started
+	if running != nil && next != running {
+		p.note(TopicUpdate, "the update to "+p.was.CurrentPodHash+" is superseded", "a new template came before it was done")
+	}
+	p.is.Duration = next
+}
+
+// goesBack reports whether the new version is the stable one, or older than that.
+func (p *pass) goesBack() bool {
+	return p.promoted() || p.new != nil && p.stable != nil && p.new.CreationTimestamp.Before(&p.stable.CreationTimestamp)
 }
 
 func completion(d *v1alpha1.RolloutDuration) v1alpha1.CompletionStatus {
@@ -65,7 +79,11 @@ func (p *pass) clockManualPause(d *v1alpha1.RolloutDuration, now metav1.Time) {
 	case held && d.ManualPauseStartedAt == nil:
 		d.ManualPauseStartedAt = &now
 	case !held && d.ManualPauseStartedAt != nil:
-		d.TotalManualPauseDurationSeconds += int64(now.Sub(d.ManualPauseStartedAt.Time) / time.Second)
+		total := int64(now.Sub(d.ManualPauseStartedAt.Time) / time.Second)
+		if before := d.TotalManualPauseDurationSeconds; before != nil {
+			total += *before
+		}
+		d.TotalManualPauseDurationSeconds = &total
 		d.ManualPauseStartedAt = nil
 	}
 }

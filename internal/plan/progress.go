@@ -134,4 +134,3 @@ func (p *pass) delays() bool {
 	}
 	return slices.ContainsFunc(p.all(), func(v *version) bool { return v.delaying(p.Now) })
 }
-

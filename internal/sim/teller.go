@@ -322,8 +322,8 @@ func durationText(d *v1alpha1.RolloutDuration) string {
 	if d.ManualPauseStartedAt != nil {
 		parts = append(parts, "held since "+d.ManualPauseStartedAt.UTC().Format(time.RFC3339))
 	}
-	if d.TotalManualPauseDurationSeconds > 0 {
-		parts = append(parts, fmt.Sprintf("held for %ds", d.TotalManualPauseDurationSeconds))
+	if d.TotalManualPauseDurationSeconds != nil {
+		parts = append(parts, fmt.Sprintf("held for %ds", *d.TotalManualPauseDurationSeconds))
 	}
 	return strings.Join(parts, ", ")
 }

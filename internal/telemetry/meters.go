@@ -124,14 +124,41 @@ func (m *Meters) Told(e *corev1.Event) {
 // LostEvent counts an event that was not published.
 func (m *Meters) LostEvent(e *corev1.Event) { m.lost.WithLabelValues(e.InvolvedObject.Namespace).Inc() }
 
-// Updated counts an update if it ended between two statuses.
-func (m *Meters) Updated(was, is *v1alpha1.RolloutDuration) {
-	if is == nil || is.FinishedAt == nil || is.RolloutStartedAt == nil || was != nil && was.FinishedAt != nil {
+// Updated counts the update that ended between two statuses, if one did: as the later status says, or because the clock of another one has
+// begun meanwhile.
+func (m *Meters) Updated(was, is *v1alpha1.RolloutStatus) {
+	d := is.Duration
+	if superseded(was, is) {
+		m.ended(was.Duration, d.RolloutStartedAt.Time, v1alpha1.CompletionSuperseded)
+		was = &v1alpha1.RolloutStatus{}
+	}
+	if d == nil || d.FinishedAt == nil || d.RolloutStartedAt == nil || was.Duration != nil && was.Duration.FinishedAt != nil && was.Duration.RolloutStartedAt.Equal(d.RolloutStartedAt) {
 		return
 	}
-	status := string(is.CompletionStatus)
-	took := is.FinishedAt.Sub(is.RolloutStartedAt.Time)
-	paused := time.Duration(is.TotalManualPauseDurationSeconds) * time.Second
+	m.ended(d, d.FinishedAt.Time, d.CompletionStatus)
+}
+
+// superseded reports whether the clock of an update was running and that of another one has begun. Within one second both began at the same
+// time; one that goes on for the way back says so.
+func superseded(was, is *v1alpha1.RolloutStatus) bool {
+	before, after := was.Duration, is.Duration
+	if before == nil || before.FinishedAt != nil || before.RolloutStartedAt == nil || after == nil || after.RolloutStartedAt == nil {
+		return false
+	}
+	return !before.RolloutStartedAt.Equal(after.RolloutStartedAt) || was.CurrentPodHash != is.CurrentPodHash && after.CompletionStatus == ""
+}
+
+// ended counts an update that ended at a time.
+func (m *Meters) ended(d *v1alpha1.RolloutDuration, at time.Time, how v1alpha1.CompletionStatus) {
+	var paused time.Duration
+	if d.TotalManualPauseDurationSeconds != nil {
+		paused = time.Duration(*d.TotalManualPauseDurationSeconds) * time.Second
+	}
+	if d.ManualPauseStartedAt != nil {
+		paused += at.Sub(d.ManualPauseStartedAt.Time)
+	}
+	took := at.Sub(d.RolloutStartedAt.Time)
+	status := string(how)
 	m.duration.WithLabelValues(status).Observe(took.Seconds())
 	m.progression.WithLabelValues(status).Observe(max(0, took-paused).Seconds())
 	m.manualPause.WithLabelValues(status).Observe(paused.Seconds())

@@ -69,12 +69,13 @@ func TestC24ObjectsAreToldApartOnlyWhenAskedFor(t *testing.T) {
 func TestAnUpdateIsCountedOnceWhenItEnds(t *testing.T) {
 	at := func(seconds int64) *metav1.Time { return &metav1.Time{Time: time.Unix(seconds, 0)} }
 	m := New(prometheus.NewRegistry(), false)
-	running := &v1alpha1.RolloutDuration{RolloutStartedAt: at(0)}
-	ended := &v1alpha1.RolloutDuration{RolloutStartedAt: at(0), FinishedAt: at(100), TotalManualPauseDurationSeconds: 40, CompletionStatus: "Promoted"}
-	m.Updated(nil, running)
+	status := func(d *v1alpha1.RolloutDuration) *v1alpha1.RolloutStatus { return &v1alpha1.RolloutStatus{Duration: d} }
+	running := status(&v1alpha1.RolloutDuration{RolloutStartedAt: at(0)})
+	ended := status(&v1alpha1.RolloutDuration{RolloutStartedAt: at(0), FinishedAt: at(100), TotalManualPauseDurationSeconds: new(int64(40)), CompletionStatus: "Promoted"})
+	m.Updated(status(nil), running)
 	m.Updated(running, ended)
 	m.Updated(ended, ended)
-	m.Updated(nil, nil)
+	m.Updated(status(nil), status(nil))
 	if n := testutil.CollectAndCount(m.duration); n != 1 {
 		t.Errorf("%d series", n)
 	}
@@ -84,6 +85,30 @@ func TestAnUpdateIsCountedOnceWhenItEnds(t *testing.T) {
 	}
 	if h := written.GetHistogram(); h.GetSampleCount() != 1 || h.GetSampleSum() != 60 {
 		t.Errorf("%d updates moved for %v s in all, want one and 60", h.GetSampleCount(), h.GetSampleSum())
+	}
+}
+
+func TestASupersededUpdateIsCounted(t *testing.T) {
+	at := func(seconds int64) *metav1.Time { return &metav1.Time{Time: time.Unix(seconds, 0)} }
+	first := &v1alpha1.RolloutStatus{CurrentPodHash: "a", Duration: &v1alpha1.RolloutDuration{RolloutStartedAt: at(0), ManualPauseStartedAt: at(20)}}
+	for name, test := range map[string]struct {
+		next  v1alpha1.RolloutStatus
+		count int
+	}{
+		"by a newer version":                {v1alpha1.RolloutStatus{CurrentPodHash: "b", Duration: &v1alpha1.RolloutDuration{RolloutStartedAt: at(50)}}, 1},
+		"by a newer one in the same second": {v1alpha1.RolloutStatus{CurrentPodHash: "b", Duration: &v1alpha1.RolloutDuration{RolloutStartedAt: at(0)}}, 1},
+		"not by the way back": {v1alpha1.RolloutStatus{CurrentPodHash: "b", Duration: &v1alpha1.RolloutDuration{
+			RolloutStartedAt: at(0), CompletionStatus: v1alpha1.CompletionRolledBack,
+		}}, 0},
+		"not while it goes on": {*first, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := New(prometheus.NewRegistry(), false)
+			m.Updated(first, &test.next)
+			if n := testutil.CollectAndCount(m.duration); n != test.count {
+				t.Errorf("%d series, want %d", n, test.count)
+			}
+		})
 	}
 }
 

@@ -90,7 +90,7 @@ func tell(t *testing.T, script *sim.Script, lines []string) string {
 			t.Fatal(err)
 		}
 		if line != "settle" && !strings.HasPrefix(line, "advance") {
-			status = leftovers.ReplaceAllString(onTheWay.ReplaceAllString(status, "revision"), "")
+			status = leftovers.ReplaceAllString(labelling.ReplaceAllString(onTheWay.ReplaceAllString(status, "revision"), ""), "")
 		}
 		out.WriteString(line + "\n" + sameAfterCrash(status) + "\n")
 	}
@@ -102,6 +102,10 @@ var (
 	since   = regexp.MustCompile(` at \w+:`)
 	// onTheWay is what is known of pods' labels, which a pass more may find out earlier.
 	onTheWay = regexp.MustCompile(`ephemeral-metadata-pods .*? revision`)
+	// labelling is whether pods carry their labels, which a pass more may find out earlier, too.
+	labelling = regexp.MustCompile(`(?m)^phase +(Healthy|Progressing pod labels and annotations are still being updated)\n|^Healthy .*\n`)
+	// timed is when an update ended, which may be when all pods are available for a moment only, and that it was held for no time.
+	timed = regexp.MustCompile(`(?m)(^duration +from \w+, to )\w+|, held for 0s`)
 	// leftovers are what the Experiment of a step has. When it is over it asks once a second whether traffic still goes there, and a pass
 	// more may find out earlier that none does.
 	leftovers = regexp.MustCompile(`(?m)^\S+-\d+-\d+(-\d+)?-\w+ +(selects|\d+ pods wanted).*\n|^  \S+ +\w+, \d+ of \d+ pods available.*\n`)
@@ -110,7 +114,7 @@ var (
 // sameAfterCrash leaves out what a crash may change: which of several things that happen at once the condition Progressing tells
 // of, and when conditions were last written.
 func sameAfterCrash(status string) string {
-	return since.ReplaceAllString(goingOn.ReplaceAllString(status, "$1"), "")
+	return timed.ReplaceAllString(since.ReplaceAllString(goingOn.ReplaceAllString(status, "$1"), ""), "$1")
 }
 
 type story struct {
