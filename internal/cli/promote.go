@@ -104,13 +104,18 @@ func (how promotion) patch(ro *v1alpha1.Rollout) (patch, error) {
 		return patch{status: skip(index + 1)}, nil
 	case how.skipAll:
 		return patch{status: skip(count)}, nil
-	case how.full && ro.Status.CurrentPodHash != ro.Status.StableRS:
-		return patch{status: fields{"promoteFull": true}}, nil
-	case how.full:
-		return patch{}, nil
 	}
 
 	var p patch
+	if ro.Spec.Paused {
+		p.spec = fields{"paused": false}
+	}
+	if how.full {
+		if ro.Status.CurrentPodHash != ro.Status.StableRS {
+			p.status = fields{"promoteFull": true}
+		}
+		return p, nil
+	}
 	switch paused := len(ro.Status.PauseConditions) > 0; {
 	case paused && ro.Status.ControllerPause && inconclusive(ro) && index < count:
 		p.status = skip(index + 1)
@@ -119,9 +124,6 @@ func (how promotion) patch(ro *v1alpha1.Rollout) (patch, error) {
 		p.status = fields{"pauseConditions": nil}
 	case index < count:
 		p.status = skip(index + 1)
-	}
-	if ro.Spec.Paused {
-		p.spec = fields{"paused": false}
 	}
 	return p, nil
 }

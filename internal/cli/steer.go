@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/cli/live"
 )
 
@@ -18,8 +20,44 @@ degraded until the spec changes or the update is tried again with 'retry'.`,
 		Example:           a.examples(`{} abort web`),
 		Args:              rollouts.some,
 		ValidArgsFunction: a.completeSome(rollouts),
-		RunE:              a.patchEach(rollouts, patch{status: fields{"abort": true}}, "aborted"),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return a.each(cmd, names, steer(abortOf))
+		},
 	}
+}
+
+// steer writes what a command asks for to the rollout as it is now, or says why there is nothing to write.
+func steer(how func(*v1alpha1.Rollout) (p patch, result string)) func(context.Context, live.Client, string) (string, error) {
+	return func(ctx context.Context, c live.Client, name string) (string, error) {
+		ro, err := c.Rollout(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		p, result := how(ro)
+		return fmt.Sprintf("rollout '%s' %s", name, result), p.send(ctx, c, rollouts, name)
+	}
+}
+
+func abortOf(ro *v1alpha1.Rollout) (patch, string) {
+	switch {
+	case ro.Status.Abort:
+		return patch{}, "is aborted already"
+	case observed(ro) && ro.Status.CurrentPodHash == ro.Status.StableRS:
+		return patch{}, "has no update to abort"
+	}
+	return patch{status: fields{"abort": true}}, "aborted"
+}
+
+func retryOf(ro *v1alpha1.Rollout) (patch, string) {
+	if !ro.Status.Abort {
+		return patch{}, "is not aborted: there is nothing to retry"
+	}
+	return patch{status: fields{"abort": false}}, "retried"
+}
+
+// observed reports whether the status is of the spec as it is now: an update may be about to begin.
+func observed(ro *v1alpha1.Rollout) bool {
+	return ro.Status.ObservedGeneration == strconv.FormatInt(ro.Generation, 10)
 }
 
 func (a *app) pauseCommand() *cobra.Command {
@@ -44,7 +82,9 @@ func (a *app) retryCommand() *cobra.Command {
 			Example:           a.examples(`{} retry rollout web`),
 			Args:              rollouts.some,
 			ValidArgsFunction: a.completeSome(rollouts),
-			RunE:              a.patchEach(rollouts, patch{status: fields{"abort": false}}, "retried"),
+			RunE: func(cmd *cobra.Command, names []string) error {
+				return a.each(cmd, names, steer(retryOf))
+			},
 		},
 		&cobra.Command{
 			Use:               experiments.noun + " NAME...",

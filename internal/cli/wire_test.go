@@ -63,6 +63,14 @@ spec: {template: {spec: {containers: [{name: nginx, image: "nginx:1"}]}}}`
 			given: []string{web("", promoted)}, args: []string{"promote", "web", "--full"},
 			out: "rollout 'web' has nothing left to promote\n",
 		},
+		"promote --full: the user's own pause ends, too": {
+			given: []string{web("  paused: true", paused)}, args: []string{"promote", "web", "--full"},
+			want: []string{
+				`merge rollouts/status web {"status":{"promoteFull":true}}`,
+				`merge rollouts web {"spec":{"paused":false}}`,
+			},
+			out: "rollout 'web' fully promoted\n",
+		},
 		"promote -c": {
 			given: []string{web("", paused)}, args: []string{"promote", "web", "-c"},
 			want: []string{`merge rollouts/status web {"status":{"currentStepIndex":2,"pauseConditions":null}}`},
@@ -80,6 +88,14 @@ spec: {template: {spec: {containers: [{name: nginx, image: "nginx:1"}]}}}`
 				`merge rollouts/status api {"status":{"abort":true}}`,
 			},
 			out: "rollout 'web' aborted\nrollout 'api' aborted\n",
+		},
+		"abort: nothing to abort": {
+			given: []string{web("", promoted), rollout("api", "", fieldsOf(aborted))}, args: []string{"abort", "web", "api"},
+			out: "rollout 'web' has no update to abort\nrollout 'api' is aborted already\n",
+		},
+		"retry: nothing to retry": {
+			given: []string{web("", midStep)}, args: []string{"retry", "rollout", "web"},
+			out: "rollout 'web' is not aborted: there is nothing to retry\n",
 		},
 		"retry": {
 			given: []string{web("", aborted)}, args: []string{"retry", "rollout", "web"},

@@ -25,6 +25,8 @@ type Kind string
 const (
 	// CanaryOverload: fewer canary pods than their share of the traffic.
 	CanaryOverload Kind = "CanaryOverload"
+	// EmptiedCanary: the canary's pods go and come back.
+	EmptiedCanary Kind = "EmptiedCanary"
 	// CoarseWeight: without a router, too few pods for the weight that is asked for.
 	CoarseWeight Kind = "CoarseWeight"
 	// AllUnavailable: all pods may be missing at the same time.

@@ -39,13 +39,34 @@ func TestOf(t *testing.T) {
 		},
 		"the scale follows the weight again": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
-				"steps: [{setCanaryScale: {weight: 10}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 90}]}}",
+				"steps: [{setWeight: 10}, {setCanaryScale: {weight: 10}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 90}]}}",
 			nil,
 		},
 		"more pods than their share, and a little less": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
 				"steps: [{setCanaryScale: {replicas: 3}}, {setWeight: 5}, {setWeight: 40}]}}",
 			nil,
+		},
+		"pods that go and come back": {
+			probed + "  replicas: 4\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
+				"steps: [{setCanaryScale: {replicas: 1}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 20}]}}",
+			[]string{"EmptiedCanary spec.strategy.canary.steps[1]: takes away the canary's 1 pod, which a later step brings back: " +
+				"put setWeight before \"setCanaryScale: {matchTrafficWeight: true}\""},
+		},
+		"pods that stay": {
+			probed + "  replicas: 4\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
+				"steps: [{setCanaryScale: {replicas: 1}}, {setWeight: 20}, {setCanaryScale: {matchTrafficWeight: true}}]}}",
+			nil,
+		},
+		"an analysis that never begins": {
+			probed + "  replicas: 10\n  strategy: {canary: {steps: [{setWeight: 50}, {pause: {}}], analysis: {startingStep: 2, templates: [{templateName: ok}]}}}",
+			[]string{"NoEffect spec.strategy.canary.analysis.startingStep: 2 is beyond the last step, so nothing is ever measured: " +
+				"steps count from 0, and there are 2"},
+		},
+		"a scale that says nothing": {
+			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, steps: [{setCanaryScale: {matchTrafficWeight: false}}]}}",
+			[]string{"NoEffect spec.strategy.canary.steps[0].setCanaryScale: with matchTrafficWeight: false alone nothing says how many pods there are, " +
+				"and the canary follows its traffic: set replicas or weight, or write matchTrafficWeight: true"},
 		},
 		"no traffic yet": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, steps: [{setCanaryScale: {replicas: 0}}, {setWeight: 0}]}}",

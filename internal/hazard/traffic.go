@@ -12,12 +12,15 @@ const canaryField = "spec.strategy.canary"
 
 func (f *finder) canary(c *v1alpha1.CanaryStrategy) {
 	f.unavailable(canaryField+".maxUnavailable", c.MaxUnavailable)
+	f.neverStarts(c)
+	f.ineffective(c)
 	if c.TrafficRouting == nil {
 		f.withoutRouter(c)
 		f.coarseWeights(c.Steps)
 		return
 	}
 	f.overload(c)
+	f.emptied(c)
 	f.delays(canaryField, c.ScaleDownDelaySeconds, c.AbortScaleDownDelaySeconds)
 }
 

@@ -1,0 +1,66 @@
+package hazard
+
+import (
+	"fmt"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// neverStarts finds a background analysis whose first step does not come.
+func (f *finder) neverStarts(c *v1alpha1.CanaryStrategy) {
+	if c.Analysis == nil || c.Analysis.StartingStep == nil {
+		return
+	}
+	if at, count := int(*c.Analysis.StartingStep), len(c.Steps); at > 0 && at >= count {
+		f.add(NoEffect, canaryField+".analysis.startingStep",
+			"%d is beyond the last step, so nothing is ever measured: steps count from 0, and there are %d", at, count)
+	}
+}
+
+// ineffective finds steps that say nothing.
+func (f *finder) ineffective(c *v1alpha1.CanaryStrategy) {
+	for i := range c.Steps {
+		s := c.Steps[i].SetCanaryScale
+		if s != nil && s.Replicas == nil && s.Weight == nil && !s.MatchTrafficWeight {
+			f.add(NoEffect, fmt.Sprintf("%s.steps[%d].setCanaryScale", canaryField, i),
+				"with matchTrafficWeight: false alone nothing says how many pods there are, and the canary follows its traffic: set replicas or weight, or write matchTrafficWeight: true")
+		}
+	}
+}
+
+// emptied finds steps that take all pods of the canary away only for a later one to bring them back.
+func (f *finder) emptied(c *v1alpha1.CanaryStrategy) {
+	walk, before := canaryWalk{replicas: f.replicas}, int32(0)
+	for i := range c.Steps {
+		if !walk.step(&c.Steps[i]) || f.replicas == 0 {
+			continue
+		}
+		now := walk.pods()
+		if before > 0 && now == 0 && comesBack(walk, c.Steps[i+1:]) {
+			f.add(EmptiedCanary, fmt.Sprintf("%s.steps[%d]", canaryField, i),
+				"takes away the canary's %s, which a later step brings back: put setWeight before \"setCanaryScale: {matchTrafficWeight: true}\"", pods(before))
+			return
+		}
+		before = now
+	}
+}
+
+func comesBack(walk canaryWalk, steps []v1alpha1.CanaryStep) bool {
+	for i := range steps {
+		if walk.step(&steps[i]) && walk.pods() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// pods is whether the canary has any, and how many where the steps say it.
+func (w *canaryWalk) pods() int32 {
+	switch {
+	case w.fixed != nil:
+		return *w.fixed
+	case w.weight > 0:
+		return 1
+	}
+	return 0
+}
