@@ -91,6 +91,10 @@ const (
 	// beyond weights, as a JSON object by namespace/name of the Rollout, so that only that is taken away later.
 	GatewayAPINotesAnnotation = "rollouts.argoproj.io/gatewayapi-notes"
 
+	// RoutesElsewhereAnnotation is on a Rollout: the routes of other namespaces that it has put something into, as kind/namespace/name,
+	// comma separated.
+	RoutesElsewhereAnnotation = "rollouts.argoproj.io/routes-elsewhere"
+
 	// RolloutNamespacesAnnotation is on a route: the namespaces whose Rollouts may split its traffic, besides its own; comma separated,
 	// "*" for all. Its owner sets it.
 	RolloutNamespacesAnnotation = "rollouts.argoproj.io/allowed-rollout-namespaces"

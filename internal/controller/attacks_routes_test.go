@@ -110,3 +110,37 @@ func TestAttackOnARouteOfAnotherNamespace(t *testing.T) {
 	})
 	victim.WaitForRoute(payments.GroupVersionKind(), "payments", "to be as it was", untouched)
 }
+
+// TestAttackByNotesOnRoutes is S3 of the security review: what a tenant notes on its own route holds up no Rollout of another namespace, even
+// where the tenant lets it use the route.
+func TestAttackByNotesOnRoutes(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	victim := ns.Neighbor()
+	trap := noted(t, "trap", victim.Name)
+	createObject(t, ns, trap)
+
+	ns.StartClusterController("--gateway-route-namespaces=*")
+	victim.CreateRollout(labeled(canary(2, "{steps: [{setWeight: 50}]}"), ns))
+	victim.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	victim.SetImage("web", "nginx:2")
+	victim.WaitForRollout("web", "to be updated", both(playtest.Healthy, revision("2")))
+	ns.WaitForRoute(trap.GroupVersionKind(), trap.GetName(), "to be as it was", func(o *unstructured.Unstructured) bool {
+		return o.GetResourceVersion() == trap.GetResourceVersion()
+	})
+}
+
+// noted is a route with notes of the Rollout web in a namespace, which cannot be released: the API server takes none without a rule.
+func noted(t *testing.T, name, namespace string) *unstructured.Unstructured {
+	t.Helper()
+	route := sim.HTTPRoute(name, "web")
+	route.SetAnnotations(map[string]string{
+		v1alpha1.GatewayAPINotesAnnotation:   fmt.Sprintf(`{"%s/web":{"label":"x"}}`, namespace),
+		v1alpha1.RolloutNamespacesAnnotation: "*",
+	})
+	rule := map[string]any{"name": fmt.Sprintf("sluice.%s.web.r", namespace), "backendRefs": []any{map[string]any{"name": "web", "port": int64(80)}}}
+	if err := unstructured.SetNestedSlice(route.Object, []any{rule}, "spec", "rules"); err != nil {
+		t.Fatal(err)
+	}
+	return route
+}

@@ -45,7 +45,7 @@ func NewRollouts(p Parts) *Rollouts {
 		r.engine = plan.Next
 	}
 	r.workloads = &workloads{main: p.Cache, sets: p.Sets, referring: r.referring, watched: map[spec.Kind]bool{}}
-	r.routes = &routes{cache: p.Cache, live: p.Live, namespace: p.Namespace, mapper: p.Mapper, log: p.Log, concerned: r.concernedBy}
+	r.routes = &routes{cache: p.Cache, live: p.Live, namespace: p.Namespace, policy: p.Policy, mapper: p.Mapper, log: p.Log, concerned: r.concernedBy}
 	r.routes.search.left = routers.Kinds()
 	return r
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
@@ -44,13 +46,13 @@ func indexRoutes(obj client.Object) []string {
 	return keys
 }
 
-func indexRouteOwners(obj client.Object) []string {
+func (r *routes) indexOwners(obj client.Object) []string {
 	o, ok := obj.(*unstructured.Unstructured)
 	if !ok {
 		return nil
 	}
 	var keys []string
-	for _, owner := range routers.Owners(o) {
+	for _, owner := range routers.Owners(o, r.policy) {
 		keys = append(keys, owner.String())
 	}
 	return keys
@@ -63,6 +65,7 @@ type routes struct {
 	// live reads what is not worth a watch, in this namespace or, without one, in all.
 	live      client.Reader
 	namespace string
+	policy    spec.Policy
 	mapper    meta.RESTMapper
 	log       *slog.Logger
 	// watch has a handler told of all objects of a kind.
@@ -91,7 +94,7 @@ func (r *routes) follow(ctx context.Context, gvk schema.GroupVersionKind) (known
 		return false, fmt.Errorf("ask the cluster for %s: %w", gvk, err)
 	}
 	object := emptyOf(gvk)
-	if err := r.cache.IndexField(ctx, object, routeOwnerIndex, indexRouteOwners); err != nil {
+	if err := r.cache.IndexField(ctx, object, routeOwnerIndex, r.indexOwners); err != nil {
 		return false, fmt.Errorf("index %ss: %w", gvk.Kind, err)
 	}
 	if err := r.watch(r.cache, object, handler.EnqueueRequestsFromMapFunc(r.concerned)); err != nil {
@@ -190,8 +193,11 @@ func (r *Rollouts) observeRoutes(ctx context.Context, seen *plan.Observed, versi
 	if err != nil {
 		return err
 	}
+	elsewhere := plan.Elsewhere(seen.Rollout)
 	for _, object := range owned {
-		seen.Routes[traffic.KeyOf(object)] = object
+		if key := traffic.KeyOf(object); key.Namespace == seen.Rollout.Namespace || elsewhere[key] {
+			seen.Routes[key] = object
+		}
 	}
 	for _, object := range seen.Routes {
 		versions[object.GetUID()] = object.GetResourceVersion()
@@ -261,25 +267,27 @@ func (r *Rollouts) concernedBy(ctx context.Context, obj client.Object) []reconci
 		add(client.ObjectKeyFromObject(&naming.Items[i]))
 	}
 	if o, ok := obj.(*unstructured.Unstructured); ok {
-		for _, owner := range routers.Owners(o) {
+		for _, owner := range routers.Owners(o, r.policy) {
 			add(owner)
 		}
 	}
 	return requests
 }
 
-// releaseRoutes takes out of objects what a Rollout has put there that is gone.
+// releaseRoutes takes out of objects what a Rollout has put there that is gone, out of each for itself.
 func (r *Rollouts) releaseRoutes(ctx context.Context, rollout types.NamespacedName, objects []*unstructured.Unstructured) error {
 	owner := traffic.Owner{Namespace: rollout.Namespace, Name: rollout.Name}
+	var failures []error
 	for _, from := range objects {
 		to := routers.Release(owner, from)
 		if to == nil || equality.Semantic.DeepEqual(from.Object, to.Object) {
 			continue // what is the Rollout's own goes with it
 		}
 		if err := r.client.Patch(ctx, to.DeepCopy(), guarded(from)); err != nil && !movedOn(err) {
-			return fmt.Errorf("release %s %s: %w", from.GetKind(), from.GetName(), err)
+			failures = append(failures, fmt.Errorf("release %s %s: %w", from.GetKind(), from.GetName(), err))
+			continue
 		}
 		r.log.InfoContext(ctx, "release "+from.GetKind()+" "+from.GetName(), "rollout", rollout.String(), "reason", "the Rollout is gone")
 	}
-	return nil
+	return errors.Join(failures...)
 }

@@ -124,7 +124,7 @@ func (r *routes) holdsAny(ctx context.Context, gvk schema.GroupVersionKind) (boo
 			object.SetNamespace(page.Items[i].Namespace)
 			object.SetAnnotations(page.Items[i].Annotations)
 			object.SetOwnerReferences(page.Items[i].OwnerReferences)
-			if len(routers.Owners(object)) > 0 {
+			if len(routers.Owners(object, r.policy)) > 0 {
 				return true, nil
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/playtest"
 	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/spec"
 	routersof "github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
@@ -81,7 +82,7 @@ func leftInRoutes(t *testing.T, ns *playtest.Namespace) (left []string) {
 			t.Fatal(err)
 		}
 		for i := range list.Items {
-			if len(routersof.Owners(&list.Items[i])) > 0 {
+			if len(routersof.Owners(&list.Items[i], spec.Policy{})) > 0 {
 				left = append(left, gvk.Kind+" "+list.Items[i].GetName())
 			}
 		}

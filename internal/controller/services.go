@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -147,6 +148,9 @@ func (r *Rollouts) release(ctx context.Context, key types.NamespacedName) error 
 	if err := r.live.Get(ctx, key, &rollout); !apierrors.IsNotFound(err) {
 		return err // nil: there it is, perhaps another instance's
 	}
+	foreign := slices.DeleteFunc(slices.Clone(routes), func(o *unstructured.Unstructured) bool { return o.GetNamespace() == key.Namespace })
+	routes = slices.DeleteFunc(routes, func(o *unstructured.Unstructured) bool { return o.GetNamespace() != key.Namespace })
+	elsewhere := r.releaseRoutes(ctx, key, foreign)           // whose owners may make that impossible, and hold nothing up by that
 	if err := r.releaseRoutes(ctx, key, routes); err != nil { // before the Services stop telling versions apart, whose pods may outlive the Rollout
 		return err
 	}
@@ -160,5 +164,5 @@ func (r *Rollouts) release(ctx context.Context, key types.NamespacedName) error 
 		}
 		r.log.InfoContext(ctx, "release service "+from.Name, "rollout", key.String(), "reason", "the Rollout is gone")
 	}
-	return nil
+	return elsewhere
 }

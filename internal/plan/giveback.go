@@ -22,6 +22,7 @@ const notNamed = "the Rollout does not name it any more"
 // Requests may still come by them. So the stable version has its pods first; then routes send to its Service alone; and only when no route
 // is seen to tell the Services apart are these released.
 func (p *pass) giveBack(named ...traffic.Router) {
+	p.recordElsewhere(named)
 	routes := p.unnamedRoutes(named)
 	if len(routes) > 0 && !p.carriesAlone() {
 		return
@@ -94,7 +95,7 @@ func (p *pass) unnamedRoutes(named []traffic.Router) []WriteRoute {
 	owner := p.routeOwner()
 	for _, key := range slices.SortedFunc(maps.Keys(p.Routes), compareKeys) {
 		from := p.Routes[key]
-		if keep[key] || !slices.Contains(routers.Owners(from), types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}) {
+		if keep[key] || !p.maySee(key) || !slices.Contains(routers.Owners(from, p.Policy), types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}) {
 			continue
 		}
 		to := routers.Release(owner, from)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
 )
 
 // Next is what to do now about a Rollout, as far as what was observed tells. A settled Rollout gets a plan without writes.
@@ -78,6 +79,8 @@ type pass struct {
 	routing *routing
 	// serving is the version that the active Service of a blue-green rollout ought to select; nil until that is decided.
 	serving *version
+	// elsewhere are the routes of other namespaces whose notes may concern this Rollout.
+	elsewhere map[traffic.Key]bool
 	// problems are what is wrong with the objects that the spec names.
 	problems []spec.Problem
 	// create is the new version's ReplicaSet while there is none.
@@ -124,6 +127,7 @@ func newPass(o Observed, r spec.Rollout) *pass {
 		was:         was,
 		is:          was.DeepCopy(),
 		annotations: map[string]string{},
+		elsewhere:   Elsewhere(o.Rollout),
 		edits:       map[string]*edit{},
 
 		serviceEdits: map[string]UpdateService{},

@@ -93,6 +93,9 @@ func (p *pass) record() {
 		to.Annotations = map[string]string{}
 	}
 	maps.Copy(to.Annotations, p.annotations)
+	if to.Annotations[v1alpha1.RoutesElsewhereAnnotation] == "" {
+		delete(to.Annotations, v1alpha1.RoutesElsewhereAnnotation)
+	}
 	p.seeWorkload(to.Annotations)
 	to.Status = *p.is
 	if p.spec.ReplicasUnset {

@@ -148,6 +148,10 @@ func (r *routing) route(weight int32, reason string) {
 	r.next = r.split(weight)
 	all, problems := r.render(r.next)
 	r.complain(problems)
+	if !r.isRecorded(r.routers) {
+		r.note(TopicWait, "the routes of other namespaces", "it is recorded first which these are")
+		return
+	}
 	if r.holds {
 		return
 	}

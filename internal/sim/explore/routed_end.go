@@ -16,7 +16,7 @@ func (r *rules) endOfRoutes(s spec.Rollout) {
 	c, canary := s.Strategy.(spec.Canary)
 	if !canary || c.Traffic == nil {
 		for key, o := range r.world.Routes() {
-			if len(routers.Owners(o)) > 0 {
+			if len(routers.Owners(o, spec.Policy{})) > 0 {
 				r.history.fail("end", "%s %s is not given back", key.Kind, key.Name)
 			}
 		}
@@ -33,7 +33,7 @@ func (r *rules) endOfRoutes(s spec.Rollout) {
 		}
 	}
 	for key, o := range r.world.Routes() {
-		if routesOf(raw, r.world.Rollout())[key.Kind] == nil && len(routers.Owners(o)) > 0 {
+		if routesOf(raw, r.world.Rollout())[key.Kind] == nil && len(routers.Owners(o, spec.Policy{})) > 0 {
 			r.history.fail("end", "%s %s is not given back", key.Kind, key.Name)
 		}
 	}
