@@ -165,7 +165,7 @@ func (r *routing) bothSendToStable() bool {
 // misleads reports whether to bring the routers in line could send traffic to where nobody can carry it. Routers that do not show what the
 // status has may be further than that, or not as far: a pass told some of them and could not record it.
 func (r *routing) misleads(weight, want int32) bool {
-	canary, stable := r.carrier().fleet().serving(), r.stable.certain()
+	canary, stable := r.carrier().fleet().serving()+r.carriedElsewhere(), r.stable.certain()
 	switch {
 	case r.inForce, r.replicas() == 0:
 		return false
@@ -175,6 +175,22 @@ func (r *routing) misleads(weight, want int32) bool {
 		return false
 	}
 	return stable < r.room().enough(r.canary.MaxWeight-weight)
+}
+
+// carriedElsewhere is how many pods serve behind the Services that the spec does not name any more, which routes may send to still: the canary
+// Service has got another name, and that one sends to nobody yet. Where the number of pods is limited nobody waits for the stable version to
+// have enough for these: it may find no room beside them.
+func (r *routing) carriedElsewhere() int32 {
+	if r.carrier() != nil || r.EnforceMaxSurge {
+		return 0
+	}
+	var serving int32
+	for _, s := range r.unnamedServices() {
+		if v := r.find(r.selects(s.Name)); v != nil && v != r.stable {
+			serving = max(serving, v.fleet().serving())
+		}
+	}
+	return serving
 }
 
 // settle is the weight once both Services send to one version: none for the canary, whatever was there before.
