@@ -28,9 +28,9 @@ func TestC28FromARoutedCanaryToBlueGreen(t *testing.T) {
 	ns.WaitForRoute(gatewayapi.GVK("HTTPRoute"), "web", "to send to the stable Service alone", func(o *unstructured.Unstructured) bool {
 		return o.GetAnnotations()[v1alpha1.GatewayAPINotesAnnotation] == ""
 	})
-	ns.WaitForService("web-canary", "to be released", released)
 	ns.PatchStatus("web", resume)
 	ns.WaitForRollout("web", "to be Healthy on the second version", both(playtest.Healthy, revision("2"), pods(4)))
+	ns.WaitForService("web-canary", "to be released", released) // once no other version has pods
 	for _, p := range history.Stop() {
 		for route := range p.Routes {
 			for hash, share := range p.Traffic(route) {
