@@ -19,6 +19,10 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
+// mostLooks is how many times the engine may ask for looks in one pass. It needs a few: one for each kind of thing, and one for the pods
+// of each version.
+const mostLooks = 1000
+
 // Rollouts carries out what the engine decides about Rollouts.
 type Rollouts struct {
 	writer
@@ -143,9 +147,9 @@ func (r *Rollouts) gather(seen plan.Observed, p *plan.Plan) {
 	}
 }
 
-// decide asks the engine, and looks at what it asks for until it asks for nothing more.
+// decide asks the engine, and looks at what it asks for until it asks for nothing more, or too often.
 func (r *Rollouts) decide(ctx context.Context, seen plan.Observed) (plan.Plan, error) {
-	for {
+	for range mostLooks {
 		next := r.engine(seen)
 		if len(next.Needs) == 0 {
 			return next, nil
@@ -156,6 +160,7 @@ func (r *Rollouts) decide(ctx context.Context, seen plan.Observed) (plan.Plan, e
 			}
 		}
 	}
+	return plan.Plan{}, fmt.Errorf("the engine still needs to look at more after %d looks in one pass; this is a bug in the controller", mostLooks)
 }
 
 func (r *Rollouts) look(ctx context.Context, seen *plan.Observed, need plan.Need) error {
