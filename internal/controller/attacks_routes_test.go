@@ -109,6 +109,18 @@ func TestAttackOnARouteOfAnotherNamespace(t *testing.T) {
 		return weights(20, 80)(o) && o.GetLabels()["team"] == "attacker"
 	})
 	victim.WaitForRoute(payments.GroupVersionKind(), "payments", "to be as it was", untouched)
+
+	// What the Rollout has recorded it takes out again when the spec does not name the route any more.
+	ns.WaitForRollout("web", "to have recorded the route", func(ro *v1alpha1.Rollout) bool {
+		return ro.Annotations[v1alpha1.RoutesElsewhereAnnotation] == fmt.Sprintf("httproute/%s/nothing", victim.Name)
+	})
+	ns.Patch("web", `{"spec":{"strategy":{"canary":{"trafficRouting":null}}}}`)
+	victim.WaitForRoute(shared.GroupVersionKind(), "nothing", "to be released", func(o *unstructured.Unstructured) bool {
+		return o.GetAnnotations()[v1alpha1.GatewayAPINotesAnnotation] == "" && o.GetLabels()["team"] == ""
+	})
+	ns.WaitForRollout("web", "to forget the route", func(ro *v1alpha1.Rollout) bool {
+		return ro.Annotations[v1alpha1.RoutesElsewhereAnnotation] == ""
+	})
 }
 
 // TestAttackByNotesOnRoutes is S3 of the security review: what a tenant notes on its own route holds up no Rollout of another namespace, even
