@@ -78,7 +78,7 @@ race: build prometheus ## Run the tests under the race detector, those of the en
 .PHONY: explore
 SEEDS ?= 10000
 FROM ?= 1
-explore: ## Run SEEDS=n random histories of rollouts against the engine from seed FROM=1, half as many with routers, half as many with hands laid on Services and ReplicaSets, one in four with Experiments, and one in twenty against the real shell
+explore: ## Run SEEDS=n random histories of rollouts against the engine from seed FROM=1, half as many with routers, half as many with hands laid on Services and ReplicaSets, one in four with Experiments, and one in twenty against the real shell, alone and beside a hostile tenant
 	go test ./internal/sim/explore -run TestExplore -v -seeds $(SEEDS) -first $(FROM) -timeout 0
 
 .PHONY: fuzz

@@ -20,8 +20,8 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Server is a World as clients of its API server see it: objects by kind and name, and writes under the rules of the real one. It tells
-// of what was written as a World does of its own controller's writes.
+// Server is a World as clients of its API server see it: objects by kind, namespace and name, and writes under the rules of the real one. It
+// tells of what was written as a World does of its own controller's writes.
 type Server struct{ *World }
 
 // Server is the World's API server.
@@ -36,8 +36,12 @@ type Object interface {
 // errModified is what a conflict says.
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
-// Objects are those of a kind, the oldest first.
+// Objects are those of a kind in all namespaces, the oldest first, those at home before others.
 func (s Server) Objects(kind schema.GroupKind) []Object {
+	return append(s.atHome(kind), s.elsewhere.of(kind)...)
+}
+
+func (s Server) atHome(kind schema.GroupKind) []Object {
 	switch kind.Kind {
 	case v1alpha1.KindRollout:
 		if s.rollout != nil {
@@ -96,9 +100,16 @@ func (s Server) templates() []Object {
 	return out
 }
 
-// Get is the object of a kind and name, nil if there is none.
-func (s Server) Get(kind schema.GroupKind, name string) Object {
-	for _, o := range s.Objects(kind) {
+// Get is the object of a kind that is kept under a key, nil if there is none.
+func (s Server) Get(kind schema.GroupKind, key types.NamespacedName) Object {
+	if key.Namespace != Home {
+		if at := s.elsewhere.index(kind, key); at >= 0 {
+			return s.elsewhere[at].Object
+		}
+		return nil
+	}
+	name := key.Name
+	for _, o := range s.atHome(kind) {
 		if o.GetName() == name {
 			return o
 		}
@@ -111,10 +122,13 @@ func (s Server) Get(kind schema.GroupKind, name string) Object {
 
 // Create stores a new object.
 func (s Server) Create(kind schema.GroupKind, o Object) (Object, error) {
+	if KeyOf(o).Namespace != Home {
+		return s.createElsewhere(kind, o)
+	}
 	resource := resourceOf(kind)
 	refused := map[string]string{"ReplicaSet": s.refused, v1alpha1.KindAnalysisRun: s.analyses.refused, v1alpha1.KindExperiment: s.experiments.refused}[kind.Kind]
 	switch {
-	case s.Get(kind, o.GetName()) != nil, kind.Kind == v1alpha1.KindAnalysisRun && s.analyses.taken[o.GetName()]:
+	case s.Get(kind, KeyOf(o)) != nil, kind.Kind == v1alpha1.KindAnalysisRun && s.analyses.taken[o.GetName()]:
 		return nil, apierrors.NewAlreadyExists(resource, o.GetName())
 	case refused != "":
 		return nil, apierrors.NewForbidden(resource, o.GetName(), errors.New(refused))
@@ -137,7 +151,7 @@ func (s Server) Create(kind schema.GroupKind, o Object) (Object, error) {
 	}
 	s.expectOwner(o)
 	s.wrote()
-	return s.Get(kind, o.GetName()), nil
+	return s.Get(kind, KeyOf(o)), nil
 }
 
 func (s Server) nextUID() types.UID {
@@ -154,7 +168,7 @@ func (s Server) wrote() {
 // Update stores an object in the place of the one that has its name and, where it carries one, its resourceVersion. Of the kinds that
 // keep it apart either the status is written or all the rest. What changes nothing is no write.
 func (s Server) Update(kind schema.GroupKind, o Object, status bool) (now Object, changed bool, err error) {
-	have := s.Get(kind, o.GetName())
+	have := s.Get(kind, KeyOf(o))
 	resource := resourceOf(kind)
 	switch {
 	case have == nil:
@@ -173,9 +187,13 @@ func (s Server) Update(kind schema.GroupKind, o Object, status bool) (now Object
 	if equality.Semantic.DeepEqual(have, next) {
 		return have, false, nil
 	}
+	if KeyOf(o).Namespace != Home {
+		s.replaceElsewhere(kind, have, next)
+		return next, true, nil
+	}
 	write()
 	s.wrote()
-	return s.Get(kind, o.GetName()), true, nil
+	return s.Get(kind, KeyOf(o)), true, nil
 }
 
 // next is what an object becomes, and what writes it; nil if nothing may.
@@ -215,8 +233,12 @@ func (s Server) next(have, o Object, status bool) (Object, func()) {
 	return o, nil
 }
 
-// Scale sets the size of the Deployment of that name.
-func (s Server) Scale(name, version string, replicas int32) (Object, error) {
+// Scale sets the size of the Deployment that is kept under a key.
+func (s Server) Scale(key types.NamespacedName, version string, replicas int32) (Object, error) {
+	if key.Namespace != Home {
+		return s.scaleElsewhere(key, version, replicas)
+	}
+	name := key.Name
 	resource := schema.GroupResource{Group: "apps", Resource: "deployments"}
 	switch {
 	case s.deployment == nil || s.deployment.Name != name:
@@ -230,9 +252,13 @@ func (s Server) Scale(name, version string, replicas int32) (Object, error) {
 }
 
 // Delete deletes an object if it is the one that is meant, and still as it is meant; what it owns goes with it.
-func (s Server) Delete(kind schema.GroupKind, name string, is *metav1.Preconditions) error {
+func (s Server) Delete(kind schema.GroupKind, key types.NamespacedName, is *metav1.Preconditions) error {
+	if key.Namespace != Home {
+		return s.deleteElsewhere(kind, key, is)
+	}
+	name := key.Name
 	resource := resourceOf(kind)
-	have := s.Get(kind, name)
+	have := s.Get(kind, key)
 	if have == nil {
 		return apierrors.NewNotFound(resource, name)
 	}
@@ -269,9 +295,14 @@ func met(is *metav1.Preconditions, have Object, resource schema.GroupResource) e
 }
 
 // Evict takes a pod away, if the PodDisruptionBudget allows.
-func (s Server) Evict(pod string, is *metav1.Preconditions) error {
+func (s Server) Evict(key types.NamespacedName, is *metav1.Preconditions) error {
+	kind := schema.GroupKind{Kind: "Pod"}
+	if key.Namespace != Home {
+		return s.deleteElsewhere(kind, key, is)
+	}
+	pod := key.Name
 	resource := schema.GroupResource{Resource: "pods"}
-	have := s.Get(schema.GroupKind{Kind: "Pod"}, pod)
+	have := s.Get(kind, key)
 	if have == nil {
 		return apierrors.NewNotFound(resource, pod)
 	}

@@ -29,6 +29,8 @@ type World struct {
 	analyses analyses
 
 	experiments experiments
+	// elsewhere are the objects of other namespaces.
+	elsewhere elsewhere
 
 	// deployment is what the Rollout may refer to, minAvailable what evictions must leave.
 	deployment   *appsv1.Deployment

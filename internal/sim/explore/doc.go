@@ -6,6 +6,7 @@
 //	shell.go     tier two: what goes wrong around the controller's own shell
 //	rules.go     what must hold at every instant
 //	hands.go     people who lay hands on what is managed, and in hands_rules.go what becomes of that
+//	hostile.go   a tenant in another namespace who attacks, and in hostile_attacks.go with what
 //
 // and beside these experiment_history.go, experiment_disorder.go and experiment_rules.go for worlds with Experiments, alone and as steps, and
 // AnalysisRuns that are measured.

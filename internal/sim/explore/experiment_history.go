@@ -50,12 +50,14 @@ func newLaboratory(h *history, s Subject) *laboratory {
 func (l *laboratory) control(s Subject) {
 	h, w := l.history, l.world
 	if h.Shell {
-		h.shell = shell.Control(shell.Options{
+		o := shell.Options{
 			World: w, Routed: true, Rand: h.chaos, Engine: s.Engine, Experiment: s.Experiment, Judge: s.Measure, Break: s.Break, Weather: h.weather(),
 			Measure: func(r metric.Request) sim.Measurement { return l.measure(r) }, Meanwhile: l.meanwhile,
 			OnPass: l.rules.pass, OnExperimentPlan: l.rules.planned, OnExperimentPass: l.rules.experimentPass, OnAnalysisPass: l.rules.analysisPass,
 			OnStart: l.rules.startOver, OnTold: l.rules.bulletin.tells, OnEvent: l.rules.bulletin.publishes,
-		})
+		}
+		h.attend(&o)
+		h.shell = shell.Control(o)
 		return
 	}
 	if !l.alone {
@@ -237,6 +239,7 @@ func (l *laboratory) play() *Fault {
 			return l.fault
 		}
 		l.disturb(i)
+		l.attack(uint64(i + 1))
 		gap := []time.Duration{50 * time.Millisecond, 2 * time.Second, 10 * time.Second, time.Minute, 3 * time.Minute}[l.IntN(5)]
 		l.run(time.Duration(l.Int64N(int64(gap))))
 	}
@@ -286,6 +289,7 @@ func (l *laboratory) end() {
 	l.clear()
 	l.sow(most + 1)
 	l.log("%s calm", l.world.Elapsed())
+	l.pacify()
 	l.mend()
 	for range 30 {
 		l.settle()
@@ -302,6 +306,13 @@ func (l *laboratory) end() {
 	l.run(24 * time.Hour)
 	if l.fault == nil && l.rules.passes != passes {
 		l.fail("fixpoint", "%d more passes in a day without events", l.rules.passes-passes)
+	}
+	l.siege(l)
+}
+
+func (l *laboratory) again() {
+	if !l.alone {
+		l.user("new image", func() { l.world.SetImage(l.image()) })
 	}
 }
 

@@ -20,6 +20,7 @@ var (
 	shelled = flag.Bool("shell", false, "whether the controller's own shell is played")
 	standby = flag.Bool("standby", false, "whether processes that take over may be behind")
 	hands   = flag.Bool("hands", false, "whether people lay hands on what is managed in the one history")
+	hostile = flag.Bool("hostile", false, "whether a tenant in another namespace attacks in the one history")
 	moves   = flag.String("moves", "all", "which of its moves to replay, with commas; empty for none")
 	without = flag.String("without", "", "which kinds of disorder to leave out of it, with commas: staleness, crashes, delays")
 )
@@ -50,6 +51,23 @@ func TestExploreExperimentsShell(t *testing.T) {
 	explore(t, Trial{Shell: true, Experiments: true}, (*seeds+shelledOf-1)/shelledOf)
 }
 
+// TestExploreHostile and those after it play histories of tier two beside a tenant who attacks from another namespace: of Rollouts, of canaries
+// with routers, and of Experiments with AnalysisRuns.
+func TestExploreHostile(t *testing.T) { explore(t, Trial{Shell: true, Hostile: true}, hostileCount()) }
+
+// TestExploreHostileRouted does so with canaries that have routers.
+func TestExploreHostileRouted(t *testing.T) {
+	explore(t, Trial{Shell: true, Routed: true, Hostile: true}, hostileCount())
+}
+
+// TestExploreHostileExperiments does so with Experiments and AnalysisRuns.
+func TestExploreHostileExperiments(t *testing.T) {
+	explore(t, Trial{Shell: true, Experiments: true, Hostile: true}, hostileCount())
+}
+
+// hostileCount is how many histories of each kind a tenant attacks in.
+func hostileCount() uint64 { return (*seeds + shelledOf - 1) / shelledOf }
+
 // shelledOf is of how many seeds one is tier two's.
 const shelledOf = 20
 
@@ -73,7 +91,7 @@ func explore(t *testing.T, kind Trial, count uint64) {
 				if n >= *first+count {
 					return
 				}
-				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && (*standby || !kind.Routed && n%2 == 0), Experiments: kind.Experiments, Hands: kind.Hands}, Real, nil); fault != nil {
+				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && (*standby || !kind.Routed && n%2 == 0), Experiments: kind.Experiments, Hands: kind.Hands, Hostile: kind.Hostile}, Real, nil); fault != nil {
 					failed.Add(1)
 					t.Error(Shrink(fault, Real))
 				}
@@ -115,7 +133,7 @@ func TestReplay(t *testing.T) {
 
 // replayed is the trial that the flags tell of.
 func replayed(t *testing.T) Trial {
-	trial := Trial{Seed: *seed, Routed: *routed, Shell: *shelled, Standby: *standby, Experiments: *experiments, Hands: *hands}
+	trial := Trial{Seed: *seed, Routed: *routed, Shell: *shelled, Standby: *standby, Experiments: *experiments, Hands: *hands, Hostile: *hostile}
 	if *moves != "all" {
 		trial.Moves = []int{}
 		for text := range strings.FieldsFuncSeq(*moves, func(r rune) bool { return r == ',' }) {

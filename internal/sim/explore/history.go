@@ -45,8 +45,10 @@ type history struct {
 	// shell is what is in charge in tier two.
 	shell *shell.Shell
 	rules rules
-	fault *Fault
-	log   func(format string, args ...any)
+	// tenant is who attacks, nil where nobody does.
+	tenant *tenant
+	fault  *Fault
+	log    func(format string, args ...any)
 	// telling: somebody listens to the log.
 	telling bool
 
@@ -133,10 +135,12 @@ func (h *history) build(s Subject) {
 // control puts the subject in charge.
 func (h *history) control(s Subject) {
 	if h.Shell {
-		h.shell = shell.Control(shell.Options{
+		o := shell.Options{
 			World: h.world, Routed: h.Routed, Rand: h.chaos, Engine: s.Engine, Break: s.Break, Weather: h.weather(),
 			OnPlan: h.rules.plan, OnWrite: h.rules.write, OnPass: h.rules.pass, Meanwhile: h.meanwhile,
-		})
+		}
+		h.attend(&o)
+		h.shell = shell.Control(o)
 		return
 	}
 	h.world.Control(&sim.Controller{
@@ -233,6 +237,7 @@ func (h *history) play() {
 			return
 		}
 		h.disturb(i)
+		h.attack(uint64(i + 1))
 		gap := []time.Duration{0, 50 * time.Millisecond, 2 * time.Second, 30 * time.Second, 3 * time.Minute}[h.IntN(5)]
 		if gap > 0 {
 			gap = time.Duration(h.Int64N(int64(gap)))
@@ -270,6 +275,7 @@ func (h *history) end() {
 	h.clear()
 	h.sow(most + 1)
 	h.log("%s calm", h.world.Elapsed())
+	h.pacify()
 	h.mend()
 	for range 20 {
 		h.settle()
@@ -290,7 +296,10 @@ func (h *history) end() {
 	if h.fault == nil && h.rules.passes != passes {
 		h.fail("fixpoint", "%d more passes in a day without events", h.rules.passes-passes)
 	}
+	h.siege(h)
 }
+
+func (h *history) again() { h.user(func() { h.setImage(h.image()) }) }
 
 func (h *history) done() bool { return h.world.Rollout().Status.Phase == v1alpha1.RolloutPhaseHealthy }
 

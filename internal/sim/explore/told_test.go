@@ -138,6 +138,7 @@ func TestPageTellsOfFaultsThatAreTried(t *testing.T) {
 		"TestRoutedMutantsAreFound":          slices.Collect(maps.Keys(routedMutants)),
 		"TestShellMutantsAreFound":           slices.AppendSeq(slices.Collect(maps.Keys(shellMutants)), maps.Keys(routedShellMutants)),
 		"TestExperimentMutantsAreFound":      slices.Collect(maps.Keys(experimentMutants)),
+		"TestHostileMutantsAreFound":         slices.Collect(maps.Keys(hostileMutants)),
 		"TestExperimentShellMutantsAreFound": slices.Collect(maps.Keys(experimentShellMutants)),
 	} {
 		for _, row := range readPage(t).rows(t, test) {

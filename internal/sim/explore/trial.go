@@ -21,6 +21,8 @@ type Trial struct {
 	Experiments bool
 	// Hands: people lay hands on what is managed: they delete any ReplicaSet, edit Services to any hash, and give them other names.
 	Hands bool
+	// Hostile: a tenant in another namespace attacks; of tier two alone.
+	Hostile bool
 	// Moves are the disturbances that happen, by their place in the seed's history; nil for all of them.
 	Moves []int
 	// Without are kinds of disorder that are left out.
@@ -67,6 +69,9 @@ func (t Trial) flags() string {
 	}
 	if t.Hands {
 		text += " -hands"
+	}
+	if t.Hostile {
+		text += " -hostile"
 	}
 	if t.Moves != nil {
 		var moves []string

@@ -32,7 +32,11 @@ type apiClient struct {
 var _ client.Client = &apiClient{}
 
 // write does one write, unless the process crashes before it, or nobody hears of it, or nobody hears of the answer.
-func (p *process) write(k kind, verb string, do func() error) error {
+func (p *process) write(k kind, verb string, o client.Object, do func() error) error {
+	p.spend()
+	if p.current == nil && k.Kind != "Event" {
+		p.shell.OnReach(Reach{For: p.key.NamespacedName, Kind: k, Verb: verb, To: client.ObjectKeyFromObject(o)})
+	}
 	if p.begins {
 		p.begins = false
 		p.tellPlan()
@@ -43,7 +47,9 @@ func (p *process) write(k kind, verb string, do func() error) error {
 	}
 	if p.current == nil {
 		p.pass.Overtaken = p.shell.leader != p
-		p.shell.OnWrite(p.pass)
+		if p.atHome() {
+			p.shell.OnWrite(p.pass)
+		}
 	}
 	if err := p.lost(k, verb); err != nil {
 		if p.shell.Rand.IntN(2) == 0 {
@@ -93,7 +99,7 @@ func (c *apiClient) Create(_ context.Context, o client.Object, _ ...client.Creat
 		return c.publish(event, "create")
 	}
 	k := kindOf(o)
-	return c.write(k, "create", func() error {
+	return c.write(k, "create", o, func() error {
 		made, err := c.shell.server.Create(k, o.DeepCopyObject().(sim.Object))
 		if err == nil {
 			copyInto(made, o)
@@ -107,7 +113,7 @@ func (c *apiClient) Delete(_ context.Context, o client.Object, options ...client
 	k := kindOf(o)
 	var d client.DeleteOptions
 	d.ApplyOptions(options)
-	return c.write(k, "delete", func() error { return c.shell.server.Delete(k, o.GetName(), d.Preconditions) })
+	return c.write(k, "delete", o, func() error { return c.shell.server.Delete(k, client.ObjectKeyFromObject(o), d.Preconditions) })
 }
 
 // Patch patches an object, and leaves its status alone where that is kept apart.
@@ -127,8 +133,8 @@ func (c *apiClient) patch(o client.Object, patch client.Patch, status bool) erro
 	if err != nil {
 		return err
 	}
-	return c.write(k, "patch", func() error {
-		next, err := patched(c.shell.server.Get(k, o.GetName()), data)
+	return c.write(k, "patch", o, func() error {
+		next, err := patched(c.shell.server.Get(k, client.ObjectKeyFromObject(o)), data)
 		if err != nil || next == nil {
 			return orNotFound(err, k, o.GetName())
 		}
@@ -176,7 +182,23 @@ func patched(have sim.Object, data []byte) (sim.Object, error) {
 		return nil, err
 	}
 	next := reflect.New(reflect.TypeOf(have).Elem()).Interface().(sim.Object)
-	return next, json.Unmarshal(after, next)
+	if err := json.Unmarshal(after, next); err != nil {
+		return nil, err
+	}
+	keepUnreadable(have, next)
+	return next, nil
+}
+
+// keepUnreadable keeps what does not fit the API as it is stored: patches do not touch it, and JSON that was made of a Go value lacks it.
+func keepUnreadable(have, next sim.Object) {
+	switch next := next.(type) {
+	case *v1alpha1.Rollout:
+		next.Unreadable = have.(*v1alpha1.Rollout).Unreadable
+	case *v1alpha1.AnalysisRun:
+		next.Unreadable = have.(*v1alpha1.AnalysisRun).Unreadable
+	case *v1alpha1.Experiment:
+		next.Unreadable = have.(*v1alpha1.Experiment).Unreadable
+	}
 }
 
 // Update is for nobody: what is not guarded by a patch of what differs overwrites what others have written.
@@ -240,7 +262,7 @@ func (s subresource) Create(_ context.Context, o client.Object, what client.Obje
 	if eviction.DeleteOptions != nil {
 		is = eviction.DeleteOptions.Preconditions
 	}
-	return s.write(kind{Kind: "Pod"}, "evict", func() error { return s.shell.server.Evict(o.GetName(), is) })
+	return s.write(kind{Kind: "Pod"}, "evict", o, func() error { return s.shell.server.Evict(client.ObjectKeyFromObject(o), is) })
 }
 
 // Update sets the size of a Deployment.
@@ -251,8 +273,8 @@ func (s subresource) Update(_ context.Context, o client.Object, options ...clien
 	if !ok {
 		return errNobody
 	}
-	return s.write(kind{Group: "apps", Kind: "Deployment"}, "scale", func() error {
-		now, err := s.shell.server.Scale(o.GetName(), scale.ResourceVersion, scale.Spec.Replicas)
+	return s.write(kind{Group: "apps", Kind: "Deployment"}, "scale", o, func() error {
+		now, err := s.shell.server.Scale(client.ObjectKeyFromObject(o), scale.ResourceVersion, scale.Spec.Replicas)
 		if err == nil {
 			scale.ResourceVersion = now.GetResourceVersion()
 		}

@@ -10,6 +10,7 @@
 //	informer.go  its caches: each kind hears of changes in a time of its own, twice, or not at all until it lists anew
 //	reader.go    reads, from caches and from the API server
 //	client.go    writes: merge patches, preconditions, time-outs whose write was done or not
+//	spent.go     what a pass reaches for, and what it spends
 //	weather.go   how much goes wrong
 //
 // A pass is synchronous: a reconciler does not wait, and what it begins that outlives its pass is a coroutine. Everything that has to do

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/internal/metric"
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
+	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
 // errand is something that outlives the pass that began it: a measurement, or a write that nobody waits for. In a cluster it is a goroutine;
@@ -88,9 +89,15 @@ func (p *process) providers() registry.Registry { return registry.Registry{"web"
 
 type provider struct{ *process }
 
+// atOnce is what providers answer to other namespaces.
+var atOnce = sim.Measurement{Reading: metric.Reading{Value: "1"}}
+
 // Measure measures once.
 func (p provider) Measure(ctx context.Context, r metric.Request) (metric.Reading, error) {
-	e, m := p.current, p.shell.Measure(r)
+	e, m := p.current, atOnce
+	if r.Run.Namespace == sim.Home {
+		m = p.shell.Measure(r)
+	}
 	if m.Takes > 0 {
 		e.ctx = ctx
 		if !e.wait(m.Takes) || ctx.Err() != nil {

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -57,12 +58,12 @@ func (c *changes) note(server sim.Server) {
 	losses, evictions := server.Reported()
 	add := func(was, is sim.Object) { c.all = append(c.all, change{was, is, losses, evictions}) }
 	for _, was := range c.now {
-		if i := indexOf(now, was.GetName()); i < 0 || now[i].GetUID() != was.GetUID() {
+		if i := indexOf(now, sim.KeyOf(was)); i < 0 || now[i].GetUID() != was.GetUID() {
 			add(was, nil)
 		}
 	}
 	for i, is := range now {
-		j := indexOf(c.now, is.GetName())
+		j := indexOf(c.now, sim.KeyOf(is))
 		switch {
 		case j < 0 || c.now[j].GetUID() != is.GetUID():
 			add(nil, is)
@@ -76,9 +77,21 @@ func (c *changes) note(server sim.Server) {
 	c.now = now
 }
 
-func indexOf(objects []sim.Object, name string) int {
-	return slices.IndexFunc(objects, func(o sim.Object) bool { return o.GetName() == name })
+func indexOf(objects []sim.Object, key types.NamespacedName) int {
+	return slices.IndexFunc(objects, func(o sim.Object) bool { return sim.KeyOf(o) == key })
 }
+
+// atHome reports whether a change is of an object that the World plays.
+func (c change) atHome() bool {
+	o := c.is
+	if o == nil {
+		o = c.was
+	}
+	return sim.KeyOf(o).Namespace == sim.Home
+}
+
+// behind reports whether something at home has changed that the watch has not told of yet.
+func (i *informer) behind() bool { return slices.ContainsFunc(i.all[i.heard:], change.atHome) }
 
 // informer is the cache of one kind in one process, and the watch that fills it.
 type informer struct {
@@ -158,13 +171,13 @@ func (i *informer) tell() {
 func (i *informer) relist() {
 	i.lists, i.heard = false, len(i.all)
 	for _, was := range slices.Clone(i.objects) {
-		if indexOf(i.now, was.GetName()) < 0 {
+		if indexOf(i.now, sim.KeyOf(was)) < 0 {
 			i.take(change{was: was})
 		}
 	}
 	for _, is := range i.now {
 		var was sim.Object
-		if at := indexOf(i.objects, is.GetName()); at >= 0 {
+		if at := indexOf(i.objects, sim.KeyOf(is)); at >= 0 {
 			was = i.objects[at]
 		}
 		i.take(change{was: was, is: is})
@@ -193,7 +206,7 @@ func (i *informer) apply(c change) {
 	if o == nil {
 		return
 	}
-	at := indexOf(i.objects, o.GetName())
+	at := indexOf(i.objects, sim.KeyOf(o))
 	switch {
 	case c.is == nil || !i.concerns(c.is):
 		if at >= 0 {

@@ -36,6 +36,9 @@ type process struct {
 	pass             sim.Pass
 	tried            *sim.ExperimentPass
 	judged           *sim.AnalysisPass
+	// key is what the pass is over, spent what it has spent.
+	key   reconcile.Request
+	spent Spent
 	// begins: the first write of what was decided is to come, unless the shell puts it off.
 	begins bool
 	// writes is how many more writes it does before it crashes, negative for no end.
@@ -211,6 +214,7 @@ func (p *process) tell() bool {
 
 func (p *process) tellPlan() {
 	switch {
+	case !p.atHome():
 	case p.tried != nil:
 		p.shell.OnExperimentPlan(*p.tried)
 	case p.judged != nil:
@@ -221,7 +225,7 @@ func (p *process) tellPlan() {
 
 func (p *process) tellPass() {
 	switch {
-	case !p.decided:
+	case !p.decided, !p.atHome():
 	case p.tried != nil:
 		p.tried.Outcome = p.pass.Outcome
 		p.shell.OnExperimentPass(*p.tried)

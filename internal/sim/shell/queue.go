@@ -63,7 +63,7 @@ func (q *queue) next() (reconcile.Request, time.Time) {
 	var first reconcile.Request
 	var at time.Time
 	for r, t := range q.at {
-		if at.IsZero() || cmp.Or(t.Compare(at), cmp.Compare(r.Name, first.Name)) < 0 {
+		if at.IsZero() || cmp.Or(t.Compare(at), cmp.Compare(r.Name, first.Name), cmp.Compare(r.Namespace, first.Namespace)) < 0 {
 			first, at = r, t
 		}
 	}

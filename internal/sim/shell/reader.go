@@ -87,13 +87,14 @@ func (c *caches) IndexField(_ context.Context, o client.Object, field string, va
 
 // Get reads an object from the cache.
 func (c *caches) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	c.spend()
 	k := kindOf(into)
 	if c.shell.changes[k] == nil {
 		return notFound(k, key.Name)
 	}
 	objects := c.informer(k).objects
-	at := indexOf(objects, key.Name)
-	if at < 0 || key.Namespace != objects[at].GetNamespace() {
+	at := indexOf(objects, key)
+	if at < 0 {
 		return notFound(k, key.Name)
 	}
 	copyInto(objects[at], into)
@@ -102,6 +103,7 @@ func (c *caches) Get(_ context.Context, key client.ObjectKey, into client.Object
 
 // List lists objects of the cache, in no order, as an index has them.
 func (c *caches) List(_ context.Context, into client.ObjectList, options ...client.ListOption) error {
+	c.spend()
 	k := kindOf(into)
 	if c.shell.changes[k] == nil {
 		return meta.SetList(into, nil)
@@ -120,7 +122,7 @@ func (c *caches) List(_ context.Context, into client.ObjectList, options ...clie
 }
 
 func (i *informer) selects(object sim.Object, o client.ListOptions) bool {
-	if o.Namespace != "" && o.Namespace != object.GetNamespace() || o.LabelSelector != nil && !o.LabelSelector.Matches(labels.Set(object.GetLabels())) {
+	if o.Namespace != "" && o.Namespace != sim.KeyOf(object).Namespace || o.LabelSelector != nil && !o.LabelSelector.Matches(labels.Set(object.GetLabels())) {
 		return false
 	}
 	if o.FieldSelector == nil {
@@ -140,11 +142,12 @@ type live struct{ *process }
 
 // Get reads an object.
 func (l live) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	l.spend()
 	if err := l.lost(kindOf(into), "get"); err != nil {
 		return err
 	}
-	o := l.shell.server.Get(kindOf(into), key.Name)
-	if o == nil || o.GetNamespace() != key.Namespace {
+	o := l.shell.server.Get(kindOf(into), key)
+	if o == nil {
 		return notFound(kindOf(into), key.Name)
 	}
 	copyInto(o, into)
@@ -153,6 +156,7 @@ func (l live) Get(_ context.Context, key client.ObjectKey, into client.Object, _
 
 // List lists objects.
 func (l live) List(_ context.Context, into client.ObjectList, options ...client.ListOption) error {
+	l.spend()
 	if err := l.lost(kindOf(into), "list"); err != nil {
 		return err
 	}
@@ -160,7 +164,8 @@ func (l live) List(_ context.Context, into client.ObjectList, options ...client.
 	o.ApplyOptions(options)
 	var found []sim.Object
 	for _, object := range l.shell.server.Objects(kindOf(into)) {
-		if o.LabelSelector == nil || o.LabelSelector.Matches(labels.Set(object.GetLabels())) {
+		if (o.Namespace == "" || o.Namespace == sim.KeyOf(object).Namespace) &&
+			(o.LabelSelector == nil || o.LabelSelector.Matches(labels.Set(object.GetLabels()))) {
 			found = append(found, object)
 		}
 	}

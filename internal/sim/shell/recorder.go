@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
 // Notice is an event as it was recorded, on an object.
@@ -34,7 +35,9 @@ func (r *recorder) Event(on runtime.Object, kind, reason, message string) {
 	}
 	object, err := meta.Accessor(on)
 	r.must(err)
-	r.shell.OnTold(Notice{On: object.GetUID(), Kind: kind, Reason: reason, Message: message})
+	if object.GetNamespace() == sim.Home {
+		r.shell.OnTold(Notice{On: object.GetUID(), Kind: kind, Reason: reason, Message: message})
+	}
 	r.publisher.Event(on, kind, reason, message)
 }
 
@@ -49,11 +52,13 @@ func (*recorder) AnnotatedEventf(runtime.Object, map[string]string, string, stri
 // publish publishes an event, or changes the count of one that was published, and tells whether it arrived.
 func (c *apiClient) publish(event *corev1.Event, verb string) error {
 	arrived := false
-	err := c.write(kindOf(event), verb, func() error {
+	err := c.write(kindOf(event), verb, event, func() error {
 		arrived = true
 		return nil
 	})
-	c.shell.OnEvent(event, arrived)
+	if event.InvolvedObject.Namespace == sim.Home {
+		c.shell.OnEvent(event, arrived)
+	}
 	return err
 }
 

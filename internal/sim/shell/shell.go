@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/internal/analysis/measure"
@@ -33,7 +34,8 @@ type Options struct {
 	// Break puts a fault into the shell, in tests that want to know whether anybody notices; nil for none.
 	Break func(*Parts)
 	// OnPlan is told of each pass before its plan is carried out, OnWrite before each of its writes, OnPass when it is over. A pass whose
-	// writes are put off is not told of.
+	// writes are put off is not told of. These, and those below that are told of passes, measurements and events, are told of the World's own
+	// namespace alone.
 	OnPlan, OnWrite, OnPass func(sim.Pass)
 	// Measure answers for a provider. With it Experiments and AnalysisRuns are looked after, too, by their own reconcilers; nil where there
 	// are no Experiments, and AnalysisRuns end by [sim.Options.Verdict].
@@ -50,6 +52,11 @@ type Options struct {
 	// Measure: elsewhere nobody publishes them.
 	OnTold  func(Notice)
 	OnEvent func(e *corev1.Event, arrived bool)
+	// OnReach is told of each write of a pass in any namespace, but events, OnSpent of what each pass has spent. A pass that has spent
+	// more than Limit ends like one that crashes, and is told of first. The zero limit is none.
+	OnReach func(Reach)
+	OnSpent func(key types.NamespacedName, spent Spent)
+	Limit   Spent
 	// Meanwhile does something from outside, between what a pass decided and its next write; nil for nothing.
 	Meanwhile func()
 	// Weather is how it begins.
@@ -91,6 +98,12 @@ func Control(o Options) *Shell {
 		if *hear == nil {
 			*hear = func(sim.Pass) {}
 		}
+	}
+	if s.OnReach == nil {
+		s.OnReach = func(Reach) {}
+	}
+	if s.OnSpent == nil {
+		s.OnSpent = func(types.NamespacedName, Spent) {}
 	}
 	o.World.Charge(s)
 	s.start(false)

@@ -39,12 +39,14 @@ func (p *process) makePass() {
 	if !ok {
 		return
 	}
+	p.key, p.spent = r, Spent{}
 	p.working, p.decided, p.begins, p.writes, p.pass, p.tried, p.judged = true, false, false, -1, sim.Pass{}, nil, nil
 	if p.shell.happens(p.shell.Weather.Crash) {
 		p.writes = p.shell.Rand.IntN(4)
 	}
 	defer p.survive(func() {
 		p.working = false
+		p.shell.OnSpent(p.key.NamespacedName, p.spent)
 		p.tellPass()
 	})
 	result, err := w.reconcile(context.Background(), r)
@@ -82,6 +84,7 @@ func (p *process) survive(then func()) {
 
 // plans notes what the engine decided about a Rollout, if it needed to know nothing more.
 func (p *process) plans(o plan.Observed, next plan.Plan) {
+	p.ask()
 	if len(next.Needs) > 0 {
 		return
 	}
@@ -89,7 +92,7 @@ func (p *process) plans(o plan.Observed, next plan.Plan) {
 	p.pass = sim.Pass{Observed: o, Plan: next, Outcome: sim.Outcome{Idle: p.pass.Idle, Writes: p.pass.Writes}}
 	p.pass.Plan.Events = nil
 	for _, i := range p.informers {
-		p.pass.Stale = p.pass.Stale || i.heard < len(i.all)
+		p.pass.Stale = p.pass.Stale || i.behind()
 	}
 	p.pass.Unseen, p.pass.UnseenEvictions = p.informer(replicaSets).unreported()
 	if !p.begins {
@@ -99,6 +102,7 @@ func (p *process) plans(o plan.Observed, next plan.Plan) {
 
 // tries notes what was decided about an Experiment.
 func (p *process) tries(o experiment.Observed, next experiment.Plan) {
+	p.ask()
 	if next.NeedsRollout {
 		return
 	}
@@ -108,6 +112,7 @@ func (p *process) tries(o experiment.Observed, next experiment.Plan) {
 
 // judges notes what was decided about an AnalysisRun. That it is carried out is not put off.
 func (p *process) judges(o measure.Observed, next measure.Plan) {
+	p.ask()
 	if next.NeedsArguments {
 		return
 	}
