@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/sluice-delivery/sluice/internal/clean"
 )
 
 // Formats of results, as kubectl has them.
@@ -42,20 +44,44 @@ func (o *output) set() bool { return o.format != "" }
 
 // write prints a value as JSON or YAML.
 func (o *output) write(a *app, value any) error {
-	if o.format == outputYAML {
-		text, err := yaml.Marshal(value)
-		if err != nil {
-			return err
-		}
-		a.print("%s", text)
-		return nil
-	}
 	text, err := json.MarshalIndent(value, "", "    ")
 	if err != nil {
 		return err
 	}
-	a.print("%s\n", text)
+	if o.format != outputYAML {
+		a.print("%s\n", clean.JSON(string(text)))
+		return nil
+	}
+	asYAML, err := yamlOf(string(text))
+	if err != nil {
+		return err
+	}
+	a.print("%s", asYAML)
 	return nil
+}
+
+// quoting stands behind each hidden character while JSON becomes YAML. The library has to escape it, and so quotes the text, in which the
+// escape of the hidden character means that character. It is no character of any language, by definition.
+const quoting = '\uffff'
+
+// yamlOf is YAML with the meaning of a text of JSON, without hidden characters. The library takes some of them as they are, and refuses others.
+func yamlOf(text string) (string, error) {
+	if !strings.ContainsFunc(text, clean.IsHidden) {
+		out, err := yaml.JSONToYAML([]byte(text))
+		return string(out), err
+	}
+	var marked strings.Builder
+	for _, r := range text {
+		marked.WriteRune(r)
+		if clean.IsHidden(r) {
+			marked.WriteRune(quoting)
+		}
+	}
+	out, err := yaml.JSONToYAML([]byte(strings.ReplaceAll(clean.JSON(marked.String()), string(quoting), `\uffff`)))
+	if err != nil {
+		return "", err
+	}
+	return strings.ReplaceAll(clean.Text(string(out)), `\uFFFF`, ""), nil
 }
 
 // printObject prints an object as the API server has it, or its name.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/cli/live"
 )
 
@@ -43,8 +44,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.In)
-	root.SetOut(a.Out)
-	root.SetErr(a.Err)
+	root.SetOut(clean.Writer{To: a.Out})
+	root.SetErr(clean.Writer{To: a.Err})
 	err := root.ExecuteContext(ctx)
 	switch {
 	case err == nil:
@@ -78,7 +79,7 @@ type app struct {
 
 func newApp(program string, streams Streams) *app {
 	a := &app{Streams: streams, clock: clock.RealClock{}}
-	a.connect = a.flags.client(streams.Err)
+	a.connect = a.flags.client(clean.Writer{To: streams.Err})
 	switch name := strings.TrimSuffix(filepath.Base(program), ".exe"); name {
 	case "kubectl-argo-rollouts":
 		a.command, a.display = name, "kubectl argo rollouts"
@@ -179,13 +180,19 @@ func (a *app) startLog() error {
 	}
 	var flags flag.FlagSet
 	klog.InitFlags(&flags)
-	klog.SetOutput(a.Err)
+	klog.SetOutput(clean.Writer{To: a.Err})
 	return flags.Set("v", strconv.Itoa(a.klogLevel))
 }
 
 // print writes a result, tell what is to be said besides. Whoever reads neither is not worth an error.
-func (a *app) print(format string, args ...any) { _, _ = fmt.Fprintf(a.Out, format, args...) }
-func (a *app) tell(format string, args ...any)  { _, _ = fmt.Fprintf(a.Err, format, args...) }
+// print and tell are how commands write, cleanly. The pictures of rollouts, which steer the terminal, are cleaned by internal/view.
+func (a *app) print(format string, args ...any) {
+	_, _ = fmt.Fprintf(clean.Writer{To: a.Out}, format, args...)
+}
+
+func (a *app) tell(format string, args ...any) {
+	_, _ = fmt.Fprintf(clean.Writer{To: a.Err}, format, args...)
+}
 
 // Command is the program's commands, for those who write about them.
 func Command() *cobra.Command {

@@ -118,7 +118,7 @@ func (e Experiment) Summary() string {
 			parts = append(parts, run.Line())
 		}
 	}
-	return clean(strings.Join(append(parts, troubles(e.ReplicaSets)...), "; "))
+	return oneLine(strings.Join(append(parts, troubles(e.ReplicaSets)...), "; "))
 }
 
 func tagList(tags []Tag) string {

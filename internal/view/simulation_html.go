@@ -3,6 +3,8 @@ package view
 import (
 	"html/template"
 	"strings"
+
+	"github.com/sluice-delivery/sluice/internal/clean"
 )
 
 // HTML is a page that needs nothing else: no script, no font, no other file.
@@ -14,7 +16,7 @@ func (s Simulation) HTML() (string, error) {
 		Colours template.CSS
 		Result  string
 	}{s, template.HTML(s.picture().inline()), pictureColours, s.Summary.result()}) //nolint:gosec // all texts in it are escaped
-	return b.String(), err
+	return clean.Text(b.String()), err
 }
 
 var simulationPage = template.Must(template.New("simulation").Parse(`<!DOCTYPE html>

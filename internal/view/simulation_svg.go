@@ -67,7 +67,7 @@ func (p *picture) inline() string { return p.svg("", "") }
 // file is the picture with its colours and a title.
 func (p *picture) file() string {
 	title := fmt.Sprintf(`<text class="strong" x="12" y="22">%s</text><text x="%d" y="22" text-anchor="end">%s</text>`,
-		html.EscapeString(p.Rollout+": "+p.Strategy), pictureWidth-12, html.EscapeString(p.Summary.sentence()))
+		shown(p.Rollout+": "+p.Strategy), pictureWidth-12, shown(p.Summary.sentence()))
 	paper := fmt.Sprintf(`<rect class="paper" x="0.5" y="0.5" width="%d" height="%.0f" rx="8"/>`, pictureWidth-1, p.height-1)
 	return p.svg(` xmlns="http://www.w3.org/2000/svg"`, "<style>\n"+pictureColours+"</style>\n"+paper+"\n"+title) + "\n"
 }
@@ -78,7 +78,7 @@ func (p *picture) svg(attributes, before string) string {
 		top = pictureHead - 6 // there is no title
 	}
 	return fmt.Sprintf(`<svg%s class="timeline" viewBox="0 %d %d %.0f" role="img" aria-label="%s">`+"\n%s\n%s</svg>",
-		attributes, top, pictureWidth, p.height-float64(top), html.EscapeString("how the update of "+p.Rollout+" would go: "+p.Summary.sentence()), before, p.out.String())
+		attributes, top, pictureWidth, p.height-float64(top), shown("how the update of "+p.Rollout+" would go: "+p.Summary.sentence()), before, p.out.String())
 }
 
 // sentence is the result in a line.
@@ -113,7 +113,7 @@ func (p *picture) steps() {
 			p.draw(`<rect class="band" x="%.1f" y="%.1f" width="%.1f" height="%d"/>`, from, p.top, to-from, pictureStep)
 		}
 		if float64(len([]rune(s.text)))*pictureLetter < to-from-4 {
-			p.draw(`<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, (from+to)/2, p.top+15, html.EscapeString(s.text))
+			p.draw(`<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, (from+to)/2, p.top+15, shown(s.text))
 		}
 	}
 	p.label("steps", p.top+15)
@@ -156,7 +156,7 @@ func (p *picture) label(text string, y float64) {
 	if letters := []rune(text); len(letters) > pictureLabel {
 		text = string(letters[:pictureLabel-1]) + "…"
 	}
-	p.draw(`<text x="%d" y="%.1f" text-anchor="end">%s</text>`, pictureLeft-8, y, html.EscapeString(text))
+	p.draw(`<text x="%d" y="%.1f" text-anchor="end">%s</text>`, pictureLeft-8, y, shown(text))
 }
 
 // acts draws what came from outside, in as many rows as it takes for none to cover another.
@@ -175,7 +175,7 @@ func (p *picture) acts() {
 			row, ends = len(ends), append(ends, 0)
 		}
 		ends[row] = x + wide + 12
-		p.draw(`<text class="act" x="%.1f" y="%.1f">%s</text>`, x+3, y(row), html.EscapeString(text))
+		p.draw(`<text class="act" x="%.1f" y="%.1f">%s</text>`, x+3, y(row), shown(text))
 	}
 	p.top += float64(len(ends))*pictureRow + 4
 }
@@ -322,3 +322,6 @@ func (p *picture) legend() {
 	}
 	p.height += pictureLegend
 }
+
+// shown is a text in a picture.
+func shown(text string) string { return html.EscapeString(oneLine(text)) }

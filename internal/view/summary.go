@@ -40,7 +40,7 @@ func (r Rollout) Summary() string {
 		}
 	}
 	parts = append(parts, troubles(r.everyReplicaSet())...)
-	return clean(strings.Join(parts, "; "))
+	return oneLine(strings.Join(parts, "; "))
 }
 
 // updating is true while two versions play a part.

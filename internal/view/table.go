@@ -3,6 +3,8 @@ package view
 import (
 	"strings"
 	"unicode"
+
+	"github.com/sluice-delivery/sluice/internal/clean"
 )
 
 // row is a line of the tree. Branch is what hangs it up on the lines above, icon and all; it is never cut.
@@ -123,7 +125,7 @@ func (l line) plain() string {
 
 // render cuts the line to limit columns, 0 being no limit, and drops spaces at its end.
 func (l line) render(limit int, colours bool) string {
-	text := strings.TrimRightFunc(clean(l.plain()), unicode.IsSpace)
+	text := strings.TrimRightFunc(oneLine(l.plain()), unicode.IsSpace)
 	if limit > 0 {
 		text = cut(text, limit)
 	}
@@ -132,7 +134,7 @@ func (l line) render(limit int, colours bool) string {
 	}
 	var b strings.Builder
 	for _, s := range l {
-		part := head(text, width(clean(s.text)))
+		part := head(text, width(oneLine(s.text)))
 		text = text[len(part):]
 		if s.colour == "" || part == "" {
 			b.WriteString(part)
@@ -143,12 +145,7 @@ func (l line) render(limit int, colours bool) string {
 	return b.String()
 }
 
-// clean takes away what would steer the terminal: messages come from whoever runs the pods.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
-}
+var spaces = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ")
+
+// oneLine is a text on one line, in which nothing steers the terminal: messages come from whoever runs the pods.
+func oneLine(s string) string { return clean.Text(spaces.Replace(s)) }
