@@ -24,6 +24,7 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	quoted = []byte(clean.Text(string(quoted))) // YAML takes these characters as escapes only
 	text := strings.Trim(string(quoted), `"`)
 	object := strings.NewReplacer(
 		"nginx:1", "nginx"+text+":1", "metadata: {name: web,", fmt.Sprintf("metadata: {name: web, annotations: {note: %s, %q: x},", quoted, "rollout.argoproj.io/revision"),
@@ -107,6 +108,7 @@ func TestYAMLKeepsItsMeaning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	quoted = []byte(clean.Text(string(quoted)))
 	object := strings.Replace(web("", paused), "metadata: {name: web,", fmt.Sprintf("metadata: {name: web, annotations: {note: %s, plain: größer},", quoted), 1)
 	got := newCluster(t, object).run(t.Context(), "get", "ro", "web", "-o", "yaml")
 	var back struct {

@@ -77,7 +77,7 @@ func yamlOf(text string) (string, error) {
 			marked.WriteRune(quoting)
 		}
 	}
-	out, err := yaml.JSONToYAML([]byte(strings.ReplaceAll(clean.JSON(marked.String()), string(quoting), `\uffff`)))
+	out, err := yaml.JSONToYAML([]byte(strings.ReplaceAll(clean.Text(marked.String()), string(quoting), `\uffff`)))
 	if err != nil {
 		return "", err
 	}
