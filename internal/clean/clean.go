@@ -68,7 +68,7 @@ type Writer struct{ To io.Writer }
 
 // Write writes a text without hidden characters.
 func (w Writer) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(w.To, Text(string(p))); err != nil {
+	if _, err := w.To.Write([]byte(Text(string(p)))); err != nil {
 		return 0, err
 	}
 	return len(p), nil
