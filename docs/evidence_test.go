@@ -43,6 +43,27 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
+// Each attack of threat-model.md names the tests of its defense, and those exist.
+func TestThreatModel(t *testing.T) {
+	text, err := os.ReadFile("threat-model.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, name := testNames(t), regexp.MustCompile("`((?:Test|Fuzz)\\w+)`")
+	for n, line := range strings.Split(string(text), "\n") {
+		attack := strings.Count(line, "|") == 6 && !strings.HasPrefix(line, "|---") && !strings.HasPrefix(line, "| Asset |")
+		names := name.FindAllStringSubmatch(line, -1)
+		if attack && len(names) == 0 {
+			t.Errorf("threat-model.md:%d: no test shows this defense", n+1)
+		}
+		for _, m := range names {
+			if !tests[m[1]] {
+				t.Errorf("threat-model.md:%d: there is no test %s", n+1, m[1])
+			}
+		}
+	}
+}
+
 func hasHeading(t *testing.T, file, words string) bool {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../internal/plan/testdata", file))
@@ -56,7 +77,7 @@ func hasHeading(t *testing.T, file, words string) bool {
 // testNames are the tests of this module.
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
-	names, declared := map[string]bool{}, regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	names, declared := map[string]bool{}, regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	err := filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
