@@ -39,6 +39,21 @@ func TestTheInstalledImageIsAVersion(t *testing.T) {
 	}
 }
 
+// The chart's NetworkPolicy says what that of the manifests says.
+func TestTheNetworkPolicyIsTheSameEverywhere(t *testing.T) {
+	after := func(text, word string) string {
+		_, rest, found := strings.Cut(text, word)
+		if !found {
+			t.Errorf("no %q", word)
+		}
+		return strings.TrimSuffix(strings.TrimSpace(rest), "\n{{- end }}")
+	}
+	manifest, chart := contents(t, "install/networkpolicy.yaml"), contents(t, "../charts/sluice/templates/networkpolicy.yaml")
+	if a, b := after(manifest, "policyTypes:"), after(chart, "policyTypes:"); a != b {
+		t.Errorf("the manifests say\n%s\nand the chart\n%s", a, b)
+	}
+}
+
 func contents(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)

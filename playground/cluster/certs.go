@@ -126,7 +126,7 @@ func serverCert(names []string, addresses ...net.IP) x509.Certificate {
 // userCert is a client certificate: Kubernetes takes the user's name and groups from its subject.
 func userCert(name string, groups ...string) x509.Certificate {
 	return x509.Certificate{
-		Subject:     pkix.Name{CommonName: name, Organization: groups}, //nolint:misspell // The field is called so.
+		Subject:     pkix.Name{CommonName: name, Organization: groups},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
