@@ -41,7 +41,7 @@ func (p *pass) startClock() {
 	}
 	now := p.now()
 	next := &v1alpha1.RolloutDuration{RolloutStartedAt: &now}
-	switch fast := p.fast || p.promoted(); {
+	switch fast := p.fast || p.wasStable(); {
 	case p.was.StableRS == "":
 	case running != nil && p.goesBack():
 		next = running
@@ -49,7 +49,7 @@ func (p *pass) startClock() {
 		if fast {
 			next.CompletionStatus = v1alpha1.CompletionFastRolledBack
 		}
-	case running == nil && p.promoted():
+	case running == nil && p.wasStable():
 		return
 	case p.fast:
 		next.CompletionStatus = v1alpha1.CompletionFastRolledBack
@@ -60,9 +60,13 @@ func (p *pass) startClock() {
 	p.is.Duration = next
 }
 
+// wasStable reports whether the new version was the stable one when this pass began. An update that begins and ends in one pass has promoted
+// its version by the time the clock asks.
+func (p *pass) wasStable() bool { return p.was.StableRS != "" && p.was.StableRS == p.is.CurrentPodHash }
+
 // goesBack reports whether the new version is the stable one, or older than that.
 func (p *pass) goesBack() bool {
-	return p.promoted() || p.new != nil && p.stable != nil && p.new.CreationTimestamp.Before(&p.stable.CreationTimestamp)
+	return p.wasStable() || p.new != nil && p.stable != nil && p.new.CreationTimestamp.Before(&p.stable.CreationTimestamp)
 }
 
 func completion(d *v1alpha1.RolloutDuration) v1alpha1.CompletionStatus {

@@ -76,6 +76,7 @@ var regressions = []struct {
 	{Trial{Seed: 511663, Moves: []int{0, 1, 3, 4, 5, 6}, Without: quiet}, "an overtaken version came back without its gates, since somebody's edit had sent to it"},
 	{Trial{Seed: 122, Routed: true, Hands: true, Moves: []int{0, 3, 4, 6, 8, 9}, Without: []Disorder{Crashes}}, "what a Service carried that had lost its name went to a stable version without the pods for that"},
 	{Trial{Seed: 2999, Moves: []int{5, 6, 7}, Without: quiet}, "the restart of a preview brought up a pod in each pass"},
+	{Trial{Seed: 1205, Moves: []int{0, 1, 5}, Without: quiet}, "a rollback that began and ended in one pass had no clock, so nobody knew that it was one"},
 }
 
 var quiet = []Disorder{Staleness, Crashes, Delays}
