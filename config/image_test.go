@@ -19,7 +19,7 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	build, image, ok := strings.Cut(string(text), "FROM gcr.io/distroless/static:nonroot\n")
+	build, image, ok := strings.Cut(string(text), "FROM gcr.io/distroless/static:nonroot@sha256:")
 	if !ok {
 		t.Fatal("the image is not made of distroless/static:nonroot")
 	}
