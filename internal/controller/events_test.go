@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -222,9 +223,10 @@ func TestOnlySizesThatWaitAreTakenTogether(t *testing.T) {
 
 func TestAnEventWithoutAnAnswerIsSentAgainAndHoldsOnlyItsOwnObjectUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		down := true
+		var down atomic.Bool
+		down.Store(true)
 		sink := &eventSink{answer: func(_ context.Context, e *corev1.Event) (bool, error) {
-			if e.InvolvedObject.Name == "web" && down {
+			if e.InvolvedObject.Name == "web" && down.Load() {
 				return true, errors.New("connection reset") // it was done, and nobody heard of it
 			}
 			return true, nil
@@ -240,7 +242,7 @@ func TestAnEventWithoutAnAnswerIsSentAgainAndHoldsOnlyItsOwnObjectUp(t *testing.
 		if diff := cmp.Diff([]string{"Normal RolloutPaused: first"}, sink.told("web")); diff != "" {
 			t.Errorf("events without an answer (-want +got):\n%s", diff)
 		}
-		down = false
+		down.Store(false)
 		time.Sleep(resend)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"Normal RolloutPaused: first", "Normal RolloutResumed: second"}, sink.told("web")); diff != "" {

@@ -202,12 +202,16 @@ func TestAPanicsStackIsInTheLogOnly(t *testing.T) {
 	key := l.addWith("team-a", "run", 1)
 	l.reconcile(key)
 	measured := func() *v1alpha1.Measurement {
-		if results := l.api.runs[key].Status.MetricResults; len(results) > 0 && len(results[0].Measurements) > 0 {
+		var run v1alpha1.AnalysisRun
+		if err := l.api.Get(t.Context(), key, &run); err != nil {
+			t.Error(err)
+		}
+		if results := run.Status.MetricResults; len(results) > 0 && len(results[0].Measurements) > 0 {
 			return &results[0].Measurements[0]
 		}
 		return nil
 	}
-	l.drain("the measurement", func() bool { return measured() != nil && len(l.runs.flights.runs) == 0 })
+	l.drain("the measurement", func() bool { return measured() != nil && !l.underWay(key) })
 	if m := measured().Message; !strings.Contains(m, "at the disco") || strings.Contains(m, ".go:") {
 		t.Errorf("the status says %q", m)
 	}
