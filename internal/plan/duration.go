@@ -49,7 +49,7 @@ func (p *pass) startClock() {
 		if fast {
 			next.CompletionStatus = v1alpha1.CompletionFastRolledBack
 		}
-	case running == nil && p.wasStable():
+	case running == nil && (p.wasStable() || p.promoted() && !p.fast): // the latter is the stable version by another name
 		return
 	case p.fast:
 		next.CompletionStatus = v1alpha1.CompletionFastRolledBack
