@@ -184,7 +184,7 @@ func (a *app) startLog() error {
 	return flags.Set("v", strconv.Itoa(a.klogLevel))
 }
 
-// print writes a result, tell what is to be said besides: cleanly, and whoever reads neither is not worth an error. The pictures of rollouts, which
+// print writes a result, tell writes messages beside it. Both escape what could steer a terminal, and ignore write errors. The pictures of rollouts, which
 // steer the terminal, are cleaned by internal/view.
 func (a *app) print(format string, args ...any) {
 	_, _ = fmt.Fprintf(clean.Writer{To: a.Out}, format, args...)
