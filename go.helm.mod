@@ -2,6 +2,8 @@ module github.com/sluice-delivery/sluice
 
 go 1.26.0
 
+toolchain go1.26.11
+
 tool helm.sh/helm/v4/cmd/helm
 
 require (

@@ -2,6 +2,8 @@ module github.com/sluice-delivery/sluice
 
 go 1.26.0
 
+toolchain go1.26.11
+
 require (
 	github.com/cockroachdb/datadriven v1.0.3
 	github.com/evanphx/json-patch/v5 v5.9.11

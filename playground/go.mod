@@ -2,6 +2,8 @@ module github.com/sluice-delivery/sluice/playground
 
 go 1.26.0
 
+toolchain go1.26.11
+
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/spf13/cobra v1.10.2

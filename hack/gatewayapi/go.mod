@@ -3,4 +3,6 @@ module github.com/sluice-delivery/sluice/hack/gatewayapi
 
 go 1.26.0
 
+toolchain go1.26.11
+
 require sigs.k8s.io/gateway-api v1.6.3

@@ -4,6 +4,8 @@ module github.com/sluice-delivery/sluice/hack/prometheus
 
 go 1.26.0
 
+toolchain go1.26.11
+
 tool (
 	github.com/prometheus/prometheus/cmd/prometheus
 	github.com/prometheus/prometheus/cmd/promtool

@@ -3,4 +3,6 @@ module github.com/sluice-delivery/sluice/hack/release
 
 go 1.26.0
 
+toolchain go1.26.11
+
 require github.com/CycloneDX/cyclonedx-go v0.12.0
