@@ -134,7 +134,11 @@ func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed) (plan.Plan,
 
 // gather leaves a record out that can wait, until the last one is old enough.
 func (r *Rollouts) gather(seen plan.Observed, p *plan.Plan) {
-	if p.Record == nil || !p.Record.CanWait {
+	if p.Record == nil {
+		r.late.settled(client.ObjectKeyFromObject(seen.Rollout))
+		return
+	}
+	if !p.Record.CanWait {
 		return
 	}
 	due := r.late.until(client.ObjectKeyFromObject(seen.Rollout), seen.Now)
