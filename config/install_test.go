@@ -90,6 +90,56 @@ func TestTheControllerTakesTheChartsValues(t *testing.T) {
 	}
 }
 
+// Metrics are served by TLS to those who may read them where that is chosen, by the chart or by the component, and then alone does the
+// controller get the rights for it: of the cluster, wherever else its rights end.
+func TestSecureMetricsAreChosen(t *testing.T) {
+	ns := playtest.New(t)
+	overlay := t.TempDir()
+	for from, to := range map[string]string{"../config": "config", "../deploy": "deploy"} {
+		if err := os.CopyFS(overlay+"/"+to, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	component := func(base string) []*unstructured.Unstructured {
+		text := "resources: [" + base + "]\ncomponents: [config/secure-metrics]\n"
+		if err := os.WriteFile(overlay+"/kustomization.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return kustomize(t, ns, overlay)
+	}
+	without := helm(t, ns)
+	with := map[string][]*unstructured.Unstructured{
+		"the component":                   component("config"),
+		"the component for one namespace": component("deploy/namespaced"),
+		"the chart":                       helm(t, ns, "--set", "metrics.secure=true,metrics.serviceMonitor=true"),
+		"the chart for one namespace":     helm(t, ns, "--set", "metrics.secure=true,namespaced=true"),
+		"the chart with a certificate":    helm(t, ns, "--set", "metrics.secure=true,metrics.certificateSecret=own"),
+	}
+	asks := func(objects []*unstructured.Unstructured) bool {
+		return slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool {
+			text := fmt.Sprint(o.Object["rules"])
+			return o.GetKind() == "ClusterRole" && strings.Contains(text, "tokenreviews") && !strings.Contains(text, "rollouts")
+		})
+	}
+	if asks(without) || slices.Contains(arguments(t, without), "--metrics-secure") {
+		t.Error("the chart secures metrics though nobody has chosen it")
+	}
+	for name, objects := range with {
+		if !asks(objects) || !slices.Contains(arguments(t, objects), "--metrics-secure") {
+			t.Errorf("%s: no ClusterRole for tokens alone, or no flag among %q", name, arguments(t, objects))
+		}
+	}
+	own := with["the chart with a certificate"]
+	if args := arguments(t, own); !slices.Contains(args, "--metrics-cert-dir=/metrics-certificate") {
+		t.Errorf("the certificate is not among %q", args)
+	}
+	mounts, _, err := unstructured.NestedSlice(container(t, own), "volumeMounts")
+	if err != nil || len(mounts) != 1 || mounts[0].(map[string]any)["mountPath"] != "/metrics-certificate" {
+		t.Errorf("the certificate is mounted at %v (%v)", mounts, err)
+	}
+	apply(t, ns, slices.DeleteFunc(own, func(o *unstructured.Unstructured) bool { return o.GetKind() == "CustomResourceDefinition" }))
+}
+
 // What the schema of the chart's values refuses.
 func TestTheChartRefusesMistakes(t *testing.T) {
 	for mistake, want := range map[string]string{
@@ -97,6 +147,7 @@ func TestTheChartRefusesMistakes(t *testing.T) {
 		"replicas=two":             "'/replicas'",
 		"log.level=loud":           "'/log/level'",
 		"metrics.port=8080":        "'/metrics/port'",
+		"metrics.secure=perhaps":   "'/metrics/secure'",
 		"traces.endpoint=here":     "'/traces/endpoint'",
 		"extraArgs={qps=1}":        "'/extraArgs/0'",
 		"extraEnv[0].value=nobody": "'/extraEnv/0'",

@@ -91,6 +91,8 @@ func addFlags(f *pflag.FlagSet, s *settings, o *controller.Options) {
 	f.StringVar(&o.TracesEndpoint, "otlp-endpoint", "", "`URL` of an OpenTelemetry collector that is to get a trace of each update by gRPC, such as http://127.0.0.1:4317; without it $OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere")
 	f.BoolVar(&o.PerObjectMetrics, "per-object-metrics", false, "have histograms, and counts of requests, tell single objects apart, at the price of many series")
 	f.IntVar(&o.MetricsPort, "metrics-port", 8090, "port for Prometheus metrics; 0 for none")
+	f.BoolVar(&o.MetricsSecure, "metrics-secure", false, "serve metrics by TLS, and only to clients whose token may get the URL /metrics; needs the right to create tokenreviews and subjectaccessreviews")
+	f.StringVar(&o.MetricsCertDir, "metrics-cert-dir", "", "`DIRECTORY` with tls.crt and tls.key for --metrics-secure, which are read again when they change; without it a self-signed certificate")
 	f.IntVar(&o.HealthzPort, "healthz-port", 8080, "port for the health probe; 0 for none")
 	f.BoolVar(&o.LeaderElect, "leader-elect", true, "work only while holding a lease, so that of several replicas one is active")
 	f.DurationVar(&o.LeaseDuration, "leader-election-lease-duration", 15*time.Second, "how long others wait before they take over a lease that is not renewed")

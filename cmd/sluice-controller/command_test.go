@@ -67,14 +67,18 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, spoil := range map[string]func(*controller.Options){
-		"--rollout-threads 0":         func(o *controller.Options) { o.RolloutThreads = 0 },
-		"--experiment-threads -1":     func(o *controller.Options) { o.ExperimentThreads = -1 },
-		"--analysis-threads 0":        func(o *controller.Options) { o.AnalysisThreads = 0 },
-		"--rollout-resync 0":          func(o *controller.Options) { o.RolloutResync = 0 },
-		"--metrics-port 70000":        func(o *controller.Options) { o.MetricsPort = 70000 },
-		"--healthz-port -1":           func(o *controller.Options) { o.HealthzPort = -1 },
-		"must be longer than":         func(o *controller.Options) { o.RenewDeadline = time.Minute },
-		"$POD_NAMESPACE":              func(o *controller.Options) { o.OwnNamespace = "" },
+		"--rollout-threads 0":     func(o *controller.Options) { o.RolloutThreads = 0 },
+		"--experiment-threads -1": func(o *controller.Options) { o.ExperimentThreads = -1 },
+		"--analysis-threads 0":    func(o *controller.Options) { o.AnalysisThreads = 0 },
+		"--rollout-resync 0":      func(o *controller.Options) { o.RolloutResync = 0 },
+		"--metrics-port 70000":    func(o *controller.Options) { o.MetricsPort = 70000 },
+		"--healthz-port -1":       func(o *controller.Options) { o.HealthzPort = -1 },
+		"must be longer than":     func(o *controller.Options) { o.RenewDeadline = time.Minute },
+		"$POD_NAMESPACE":          func(o *controller.Options) { o.OwnNamespace = "" },
+		`--metrics-cert-dir "/nowhere" is for --metrics-secure`: func(o *controller.Options) { o.MetricsCertDir = "/nowhere" },
+		"put a certificate in tls.crt": func(o *controller.Options) {
+			o.MetricsPort, o.MetricsSecure, o.MetricsCertDir = 8090, true, "/nowhere"
+		},
 		`--enable-pprof-address "me"`: func(o *controller.Options) { o.PprofAddress = "me" },
 		"are both 8090":               func(o *controller.Options) { o.MetricsPort, o.HealthzPort = 8090, 8090 },
 		`namespace "Shop"`:            func(o *controller.Options) { o.Namespace = "Shop" },
@@ -101,6 +105,7 @@ func TestEveryFlagRefusesNonsense(t *testing.T) {
 		"leader-election-lease-duration": "1s", "leader-election-renew-deadline": "1h", "leader-election-retry-period": "1",
 		"analysis-allow-cidrs": "127.0.0.1", "analysis-deny-cidrs": "10.0.0.0/33",
 		"allow-unconfined-jobs": "perhaps", "allow-ingress-annotations": "a b/*", "gateway-route-namespaces": "My Shop",
+		"metrics-secure": "perhaps", "metrics-cert-dir": "/nowhere",
 		"loglevel": "loud", "logformat": "xml", "kloglevel": "11", "qps": "-1", "burst": "80",
 	}
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")

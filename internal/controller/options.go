@@ -61,6 +61,9 @@ func (o Options) Validate() error {
 	if err := o.Policy.Check(); err != nil {
 		return err
 	}
+	if err := o.validateMetrics(); err != nil {
+		return err
+	}
 	return o.validateMeasurements()
 }
 

@@ -30,7 +30,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -50,10 +49,14 @@ type Options struct {
 	InstanceID string
 	// MetricsPort and HealthzPort are TCP ports; 0 switches the server off.
 	MetricsPort, HealthzPort int
-	LeaderElect              bool
-	LeaseDuration            time.Duration
-	RenewDeadline            time.Duration
-	RetryPeriod              time.Duration
+	// MetricsSecure serves metrics by TLS, and only to those who may get /metrics; MetricsCertDir has tls.crt and tls.key, and is empty for a
+	// self-signed certificate.
+	MetricsSecure  bool
+	MetricsCertDir string
+	LeaderElect    bool
+	LeaseDuration  time.Duration
+	RenewDeadline  time.Duration
+	RetryPeriod    time.Duration
 	// RolloutThreads, ExperimentThreads and AnalysisThreads are how many objects of each kind are worked on at once.
 	RolloutThreads, ExperimentThreads, AnalysisThreads int
 	// AnalysisAllow are ranges of addresses that measurements may ask although they are refused by default, AnalysisDeny those that they may not
@@ -239,7 +242,7 @@ func newManager(config *rest.Config, o Options, clusterTemplates bool) (manager.
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // of traffic routers
 		NewClient:                     newClient(clusterTemplates),
 		MapperProvider:                newMapper,
-		Metrics:                       metricsserver.Options{BindAddress: address(o.MetricsPort)},
+		Metrics:                       o.metricsServer(),
 		HealthProbeBindAddress:        address(o.HealthzPort),
 		PprofBindAddress:              o.PprofAddress,
 		LeaderElection:                o.LeaderElect,
