@@ -58,6 +58,10 @@ const (
 	// in UTC, from which it may be scaled to zero. The key has no domain, and never had.
 	ScaleDownDeadlineAnnotation = "scale-down-deadline"
 
+	// ScaleDownDelayAnnotation is beside ScaleDownDeadlineAnnotation: the field and the seconds that the deadline follows from, such as
+	// "canary.scaleDownDelaySeconds=30". An edit of that field moves the deadline. Upstream does not know it, and leaves it alone.
+	ScaleDownDelayAnnotation = "rollout.argoproj.io/scale-down-delay"
+
 	// OvertakenAnnotation, set to "true", is on the ReplicaSet of an update that another one overtook and that may not have
 	// served: going back to it within its delay takes the gates again. Upstream does not know it, and leaves it alone.
 	OvertakenAnnotation = "rollout.argoproj.io/overtaken"

@@ -141,11 +141,7 @@ func (p *pass) hasSurplus() bool {
 // keepSurplus lets such a version keep its pods for the delay, as if it did not come back: proxies that have not heard yet may still send to
 // them. Where nobody gave it a deadline before, it begins now.
 func (p *pass) keepSurplus(b spec.BlueGreen, size int32) int32 {
-	deadline := p.deadline(p.new)
-	if deadline.IsZero() {
-		deadline = p.nowOrLater().Add(b.ScaleDownDelay)
-		setKey(&p.edit(p.new).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, deadline.UTC().Format(time.RFC3339))
-	}
+	deadline := p.startDelay(p.new, p.afterUse(b.ScaleDownDelay))
 	if !p.Now.Before(deadline) {
 		return size
 	}
@@ -266,11 +262,14 @@ func (p *pass) previewReady(b spec.BlueGreen) (bool, string) {
 
 // retireStacks takes away the pods of versions that nothing sends to any more, after their delays.
 func (p *pass) retireStacks(b spec.BlueGreen) {
+	if p.is.Abort && !b.AbortScaleDown {
+		p.keep(p.new) // where it had a delay, 0 ends that, and the pods stay
+	}
 	if p.is.Abort && b.AbortScaleDown && p.new != nil && p.new != p.serving {
 		if p.observedSelects(b.ActiveService) == p.new.hash { // a deadline that it has is from before the switch was seen
 			p.keep(p.new)
 		}
-		p.retire(p.new, b.AbortScaleDownDelay, retirement{
+		p.retire(p.new, p.afterAbort(b.AbortScaleDownDelay), retirement{
 			size: p.new.desired(), reason: "the update was aborted", services: p.withUnnamed(b.ActiveService),
 		})
 	}

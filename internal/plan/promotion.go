@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"time"
-
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -55,11 +53,7 @@ func (p *pass) limitAnalysis(b spec.BlueGreen) {
 	if old == nil || !p.verifying(b) {
 		return
 	}
-	deadline := old.deadline()
-	if deadline.IsZero() {
-		deadline = p.nowOrLater().Add(b.ScaleDownDelay)
-		setKey(&p.edit(old).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, deadline.UTC().Format(time.RFC3339))
-	}
+	deadline := p.startDelay(old, p.afterUse(b.ScaleDownDelay))
 	last := p.is.BlueGreen.PostPromotionAnalysisRunStatus
 	switch {
 	case b.PostPromotionLimit == 0 || last == nil:

@@ -164,7 +164,7 @@ func (p *pass) refresh(revision int64) {
 	// fast rollback: it is taken away only once the status remembers that.
 	if !p.is.Abort && !p.begun {
 		if !p.hasSurplus() {
-			delete(want, v1alpha1.ScaleDownDeadlineAnnotation)
+			stopDelay(want)
 		}
 		delete(want, v1alpha1.OvertakenAnnotation)
 	}

@@ -215,8 +215,11 @@ func (r *routing) serves(v *version) bool {
 func (r *routing) retire() {
 	services := r.withUnnamed(r.stableService.Name, r.canaryService.Name)
 	stable := r.stableBeside()
+	if r.is.Abort && !r.AbortScaleDown {
+		r.keep(r.new) // where it had a delay, 0 ends that, and the pods stay
+	}
 	if r.is.Abort && r.AbortScaleDown && r.new != nil && stable.fleet().serving() >= r.replicas() && (!r.DynamicStableScale || r.AbortDelaySet) {
-		r.pass.retire(r.new, r.AbortScaleDownDelay, retirement{size: r.new.desired(), reason: "the update was aborted", services: services})
+		r.pass.retire(r.new, r.afterAbort(r.AbortScaleDownDelay), retirement{size: r.new.desired(), reason: "the update was aborted", services: services})
 	}
 	r.retireOthers(r.ScaleDownDelay, r.ScaleDownDelayRevisionLimit, retirement{reason: "neither the new nor the stable version", services: services})
 }
