@@ -10,6 +10,15 @@ func (f *finder) blueGreen(b *v1alpha1.BlueGreenStrategy) {
 	const field = "spec.strategy.blueGreen"
 	f.unavailable(field+".maxUnavailable", b.MaxUnavailable)
 	f.delays(field, b.ScaleDownDelaySeconds, b.AbortScaleDownDelaySeconds)
+	if n := b.PreviewReplicaCount; n != nil && *n > f.replicas {
+		f.add(LargePreview, field+".previewReplicaCount",
+			"%s for the preview are more than spec.replicas, which is %d: the new version is scaled down to that before traffic moves; write %d or fewer",
+			pods(*n), f.replicas, f.replicas)
+	}
+	if enabled := b.AutoPromotionEnabled; enabled != nil && !*enabled && b.AutoPromotionSeconds > 0 {
+		f.add(NoEffect, field+".autoPromotionSeconds",
+			"does nothing beside autoPromotionEnabled: false, with which somebody has to promote: remove one of the two")
+	}
 }
 
 func (f *finder) delays(field string, delay, abort *int32) {

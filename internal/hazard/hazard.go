@@ -39,6 +39,8 @@ const (
 	ShortDelay Kind = "ShortDelay"
 	// KeptForever: pods of an aborted update stay.
 	KeptForever Kind = "KeptForever"
+	// LargePreview: the preview has more pods than the version that serves.
+	LargePreview Kind = "LargePreview"
 	// NoEffect: the field does nothing where it stands, and upstream's manifests may have it.
 	NoEffect Kind = "NoEffect"
 	// NoHistory: there is no version to return to.

@@ -92,6 +92,21 @@ func TestOf(t *testing.T) {
 			probed + "  replicas: 3\n  strategy: {canary: {maxUnavailable: 100%}}",
 			[]string{"AllUnavailable spec.strategy.canary.maxUnavailable: with 100% of 3 pods, all of them may be missing at the same time during an update or a restart: allow fewer"},
 		},
+		"more pods than there are may be missing": {
+			probed + "  replicas: 3\n  strategy: {blueGreen: {activeService: a, maxUnavailable: 200%}}",
+			[]string{"AllUnavailable spec.strategy.blueGreen.maxUnavailable: with 200% of 3 pods, all of them may be missing at the same time during an update or a restart: allow fewer"},
+		},
+		"a preview that is larger than what serves": {
+			probed + "  replicas: 3\n  strategy: {blueGreen: {activeService: a, previewReplicaCount: 4}}",
+			[]string{"LargePreview spec.strategy.blueGreen.previewReplicaCount: 4 pods for the preview are more than spec.replicas, which is 3: " +
+				"the new version is scaled down to that before traffic moves; write 3 or fewer"},
+		},
+		"a preview of all pods": {probed + "  replicas: 3\n  strategy: {blueGreen: {activeService: a, previewReplicaCount: 3}}", nil},
+		"a timer that nothing waits for": {
+			probed + "  strategy: {blueGreen: {activeService: a, autoPromotionEnabled: false, autoPromotionSeconds: 60}}",
+			[]string{"NoEffect spec.strategy.blueGreen.autoPromotionSeconds: does nothing beside autoPromotionEnabled: false, with which somebody has to promote: remove one of the two"},
+		},
+		"a timer": {probed + "  strategy: {blueGreen: {activeService: a, autoPromotionEnabled: true, autoPromotionSeconds: 60}}", nil},
 		"blue-green without delays, and no way back": {
 			probed + "  revisionHistoryLimit: 0\n  strategy: {blueGreen: {activeService: a, scaleDownDelaySeconds: 0, abortScaleDownDelaySeconds: 0}}",
 			[]string{

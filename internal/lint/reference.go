@@ -123,6 +123,10 @@ func (l *linter) checkServices(o *object, ro *v1alpha1.Rollout) {
 		if !ok {
 			continue
 		}
+		if text := spec.ServiceType(service); text != "" {
+			l.fail(o, ref.Field, "%s", text)
+			continue
+		}
 		if owner := service.Annotations[v1alpha1.ManagedByAnnotation]; owner != "" && owner != ro.Name {
 			l.fail(o, ref.Field, "Service %q is managed by another Rollout, %q: give each Rollout a Service of its own", ref.Name, owner)
 		}

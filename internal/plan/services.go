@@ -46,6 +46,9 @@ func (p *pass) checkServices() {
 
 func (p *pass) serviceProblem(name string) string {
 	s := p.service(name)
+	if text := spec.ServiceType(s); text != "" {
+		return text
+	}
 	if owner := s.Annotations[v1alpha1.ManagedByAnnotation]; owner != "" && owner != p.Rollout.Name {
 		return fmt.Sprintf("Service %q is managed by another Rollout, %q: give each Rollout a Service of its own", name, owner)
 	}

@@ -171,9 +171,14 @@ func setBlueGreenField(ro *v1alpha1.Rollout, key, value string) error {
 	return nil
 }
 
-// createService is the verb "service web-active", createServices the argument services="web-active web-preview".
+// createService is the verb "service web-active", or "service external web-active" for one of type ExternalName, createServices the argument services="web-active web-preview".
 func (s *Script) createService(args []string) (string, error) {
-	s.World.CreateService(last(args))
+	if s.World.Service(last(args)) == nil {
+		s.World.CreateService(last(args))
+	}
+	if len(args) > 1 && args[0] == "external" {
+		s.World.EditService(last(args), func(service *corev1.Service) { service.Spec.Type = corev1.ServiceTypeExternalName })
+	}
 	return "", nil
 }
 

@@ -1,8 +1,10 @@
 package spec
 
 import (
+	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -32,6 +34,14 @@ func Services(ro *v1alpha1.Rollout) []Reference {
 		}
 	}
 	return all
+}
+
+// ServiceType says why a Rollout cannot use a Service of its type, empty if it can.
+func ServiceType(s *corev1.Service) string {
+	if s.Spec.Type != corev1.ServiceTypeExternalName {
+		return ""
+	}
+	return fmt.Sprintf("Service %q is of type ExternalName, which selects no pods: set spec.type of that Service to ClusterIP, or name another one", s.Name)
 }
 
 // serviceNames refuses names that no Service can have.
