@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/buildinfo"
+	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/controller"
 	"github.com/sluice-delivery/sluice/internal/metric/prometheus"
 	"github.com/sluice-delivery/sluice/internal/telemetry/trace"
@@ -120,7 +122,7 @@ func upstreamNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 }
 
 func start(cmd *cobra.Command, s settings, o controller.Options) error {
-	log, err := newLogger(s)
+	log, err := newLogger(s, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -145,7 +147,8 @@ func start(cmd *cobra.Command, s settings, o controller.Options) error {
 	return controller.Run(cmd.Context(), config, o, log)
 }
 
-func newLogger(s settings) (*slog.Logger, error) {
+// newLogger writes to `to`, Kubernetes' client library too. What tenants wrote steers nobody's terminal, whatever encodes it.
+func newLogger(s settings, to io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(s.logLevel)); err != nil {
 		return nil, &usageError{fmt.Errorf("--loglevel %q is none of debug, info, warn and error", s.logLevel)}
@@ -154,9 +157,9 @@ func newLogger(s settings) (*slog.Logger, error) {
 	var handler slog.Handler
 	switch s.logFormat {
 	case "", "text":
-		handler = slog.NewTextHandler(os.Stderr, options)
+		handler = slog.NewTextHandler(clean.Writer{To: to}, options)
 	case "json":
-		handler = slog.NewJSONHandler(os.Stderr, options)
+		handler = slog.NewJSONHandler(clean.JSONWriter{To: to}, options)
 	default:
 		return nil, &usageError{fmt.Errorf("--logformat %q is neither text nor json", s.logFormat)}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,7 +12,9 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
 
+	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/controller"
 )
 
@@ -166,6 +169,30 @@ func TestUpstreamsFlags(t *testing.T) {
 	for name, want := range map[string]int{"metrics-port": 1, "healthz-port": 2} {
 		if port, err := cmd.Flags().GetInt(name); err != nil || port != want {
 			t.Errorf("--%s is %d (%v), want %d", name, port, err, want)
+		}
+	}
+}
+
+// What tenants wrote comes into the log escaped, in both formats, that of the client library too; and JSON stays the JSON that it is.
+func TestTheLogSteersNoTerminal(t *testing.T) {
+	const hostile = "y\x1b[31m\u202e:2\u009b\u200b\U000e0041"
+	for _, format := range []string{"text", "json"} {
+		var out bytes.Buffer
+		log, err := newLogger(settings{logLevel: "info", logFormat: format}, &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Info(hostile, "image", hostile, hostile, errors.New(hostile))
+		klog.InfoS("seen", "image", hostile)
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if len(lines) != 2 || strings.ContainsFunc(out.String(), clean.IsHidden) {
+			t.Errorf("%s: %q", format, lines)
+		}
+		for _, line := range lines {
+			var fields map[string]any
+			if format == "json" && (json.Unmarshal([]byte(line), &fields) != nil || fields["image"] != hostile) {
+				t.Errorf("the line says %v, want the image %q:\n%s", fields, hostile, line)
+			}
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+
+	"github.com/sluice-delivery/sluice/internal/clean"
 )
 
 func main() {
@@ -31,7 +33,7 @@ func run() (exitStatus int) {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(os.Stderr, "error:", err)
+	fmt.Fprintln(os.Stderr, "error:", clean.Text(err.Error()))
 	if usage := (*usageError)(nil); errors.As(err, &usage) {
 		return 2
 	}

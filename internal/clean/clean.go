@@ -63,6 +63,17 @@ func escape(s string, as func(rune) string) string {
 	return b.String()
 }
 
+// JSONWriter escapes what is written to it, which is JSON and stays the same JSON. Each write must have whole characters.
+type JSONWriter struct{ To io.Writer }
+
+// Write writes JSON without hidden characters.
+func (w JSONWriter) Write(p []byte) (int, error) {
+	if _, err := w.To.Write([]byte(JSON(string(p)))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 // Writer escapes what is written to it. Each write must have whole characters.
 type Writer struct{ To io.Writer }
 

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
@@ -113,6 +114,7 @@ func (e *events) event(on *corev1.ObjectReference, annotations map[string]string
 		at = e.last.Add(time.Nanosecond)
 	}
 	e.last = at
+	message = clean.Text(message)
 	if len(message) > longest {
 		message = strings.ToValidUTF8(message[:longest-len("…")], "") + "…"
 	}

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
@@ -155,6 +156,23 @@ func TestTransitionsArePublishedAtOnceOneByOneInOrder(t *testing.T) {
 		}
 		if took := time.Since(began); took > 0 {
 			t.Errorf("they were published %s later", took)
+		}
+	})
+}
+
+// What tenants wrote comes into an event escaped, and cut behind that.
+func TestEventsSteerNoTerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &eventSink{}
+		e, _ := recorderFor(sink)
+		e.Event(rolloutNamed("web"), corev1.EventTypeWarning, "InvalidSpec", "image \x1b[2J\u202egnp.exe")
+		e.Event(rolloutNamed("long"), corev1.EventTypeWarning, "InvalidSpec", strings.Repeat("\x1b", longest))
+		synctest.Wait()
+		if diff := cmp.Diff([]string{`Warning InvalidSpec: image \u001b[2J\u202egnp.exe`}, sink.told("web")); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+		if got := sink.told("long"); len(got) != 1 || strings.ContainsFunc(got[0], clean.IsHidden) || len(got[0]) > longest+len("Warning InvalidSpec: ") {
+			t.Errorf("a long one: %q", got)
 		}
 	})
 }

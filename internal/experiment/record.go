@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -140,7 +141,7 @@ func (p *pass) setProgressing() {
 
 // set leaves a condition alone that says the same already, and reports whether it did not.
 func (p *pass) set(kind v1alpha1.ExperimentConditionType, status corev1.ConditionStatus, reason, message string) bool {
-	now := p.now()
+	now, message := p.now(), clean.Text(message)
 	next := v1alpha1.ExperimentCondition{
 		Type: kind, Status: status, Reason: reason, Message: message, LastUpdateTime: now, LastTransitionTime: now,
 	}
@@ -163,10 +164,22 @@ func (p *pass) set(kind v1alpha1.ExperimentConditionType, status corev1.Conditio
 
 // record puts the next status into the plan if it differs from what was observed, or if part of the stored one could not be read.
 func (p *pass) record() {
+	p.cleanMessages()
 	if equality.Semantic.DeepEqual(p.was, p.is) && len(p.Experiment.Unreadable.Of("status")) == 0 {
 		return
 	}
 	to := *p.Experiment
 	to.Status = *p.is
 	p.plan.Record = &Record{From: p.Experiment, To: &to}
+}
+
+// cleanMessages keeps what others wrote from steering the terminal of those who read the status.
+func (p *pass) cleanMessages() {
+	p.is.Message = clean.Text(p.is.Message)
+	for i := range p.is.TemplateStatuses {
+		p.is.TemplateStatuses[i].Message = clean.Text(p.is.TemplateStatuses[i].Message)
+	}
+	for i := range p.is.AnalysisRuns {
+		p.is.AnalysisRuns[i].Message = clean.Text(p.is.AnalysisRuns[i].Message)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/hazard"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -40,7 +41,7 @@ func (p *pass) setInvalidSpec() {
 		texts[i] = problem.String()
 		p.note(TopicRefuse, problem.Field, problem.Text)
 	}
-	message := `The Rollout "` + p.Rollout.Name + `" is invalid: ` + strings.Join(texts, "; ")
+	message := clean.Text(`The Rollout "` + p.Rollout.Name + `" is invalid: ` + strings.Join(texts, "; "))
 	if p.condition(v1alpha1.ConditionInvalidSpec).Message != message {
 		p.warn(v1alpha1.ReasonInvalidSpec, "%s", message)
 	}
@@ -197,9 +198,10 @@ func (p *pass) setTrue(kind v1alpha1.RolloutConditionType, reason, message strin
 	p.set(kind, corev1.ConditionTrue, reason, message)
 }
 
-// set leaves a condition alone that says the same already. The transition time moves only with the status.
+// set leaves a condition alone that says the same already. The transition time moves only with the status. What others wrote steers nobody's
+// terminal.
 func (p *pass) set(kind v1alpha1.RolloutConditionType, status corev1.ConditionStatus, reason, message string) {
-	now := p.now()
+	now, message := p.now(), clean.Text(message)
 	next := v1alpha1.RolloutCondition{
 		Type: kind, Status: status, Reason: reason, Message: message, LastUpdateTime: now, LastTransitionTime: now,
 	}

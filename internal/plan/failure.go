@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -37,7 +38,7 @@ func (p *pass) cannotCreate() {
 	p.setHealthy()
 	p.setReplicaFailure()
 
-	message := "Failed to create replica set \"" + p.CreateFailure.Name + "\": " + p.CreateFailure.Message
+	message := clean.Text("Failed to create replica set \"" + p.CreateFailure.Name + "\": " + p.CreateFailure.Message)
 	if p.condition(v1alpha1.ConditionProgressing).Message != message {
 		p.warn(v1alpha1.ReasonReplicaSetCreateError, "%s", message)
 	}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -87,6 +88,7 @@ func (p *pass) updating() bool {
 // record puts the next state of the Rollout into the plan if it differs from what was observed, or if part of the stored status could not
 // be read and must be written over.
 func (p *pass) record() {
+	p.is.Message = clean.Text(p.is.Message)
 	to := *p.Rollout
 	to.Annotations = maps.Clone(p.Rollout.Annotations)
 	if to.Annotations == nil {

@@ -1,13 +1,16 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/clean"
 )
 
 // What only counts pods may be written late; what says where the update is may not.
@@ -46,5 +49,32 @@ func TestOnlyCountsCanWait(t *testing.T) {
 	}
 	if p.record(); p.plan.Record.CanWait {
 		t.Error("an annotation of the Rollout's own can wait")
+	}
+}
+
+// What others wrote comes into the status escaped, and the same comes to the same the next time.
+func TestStatusesSteerNoTerminal(t *testing.T) {
+	const hostile = "pods \x1b[2J are forbidden\u202e"
+	was, is := &v1alpha1.RolloutStatus{}, &v1alpha1.RolloutStatus{Message: hostile}
+	p := &pass{Observed: Observed{Rollout: &v1alpha1.Rollout{}, Now: time.Unix(60, 0)}, was: was, is: is, annotations: map[string]string{}}
+	p.setTrue(v1alpha1.ConditionReplicaFailure, "Forbidden", hostile)
+	p.trouble = hostile
+	p.setTrue(v1alpha1.ConditionProgressing, v1alpha1.ReasonReplicaSetUpdated, hostile)
+	p.knowsPods = true
+	p.tellTrouble()
+	p.record()
+	text := p.plan.Record.To.Status.Message
+	for _, c := range p.plan.Record.To.Status.Conditions {
+		text += "\n" + c.Message
+	}
+	if strings.ContainsFunc(text, clean.IsHidden) || strings.Count(text, `are forbidden\u202e`) != 4 {
+		t.Errorf("the status says %q", text)
+	}
+	before := *is.DeepCopy()
+	p.Now = p.Now.Add(time.Hour)
+	p.setTrue(v1alpha1.ConditionReplicaFailure, "Forbidden", hostile)
+	p.tellTrouble()
+	if diff := cmp.Diff(before, *is); diff != "" {
+		t.Errorf("an hour later it says another thing:\n%s", diff)
 	}
 }

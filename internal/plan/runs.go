@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/clean"
 )
 
 // CreateAnalysisRun creates an AnalysisRun under a name that follows from the version. If the name is taken or the object is refused,
@@ -70,7 +71,7 @@ func (p *pass) seeRuns() {
 // remember puts an AnalysisRun's state into the status, and tells of it where its phase is another than before.
 func (p *pass) remember(r runRecord, run *v1alpha1.AnalysisRun) {
 	next := v1alpha1.RolloutAnalysisRunStatus{
-		Name: run.Name, Status: cmp.Or(run.Status.Phase, v1alpha1.AnalysisPhasePending), Message: run.Status.Message,
+		Name: run.Name, Status: cmp.Or(run.Status.Phase, v1alpha1.AnalysisPhasePending), Message: clean.Text(run.Status.Message),
 	}
 	previous := v1alpha1.AnalysisPhase(v1alpha1.NoPreviousStatus)
 	if before := *r.status; before != nil && before.Name == next.Name {

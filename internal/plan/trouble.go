@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/clean"
 )
 
 // firstDoubt is after how long without progress the pods themselves are asked what keeps them. Most are ready before, and then nobody
@@ -187,7 +188,7 @@ func (p *pass) withTrouble(plain string) string {
 	if p.trouble == "" {
 		return plain
 	}
-	return plain + troubleMark + p.trouble
+	return plain + troubleMark + clean.Text(p.trouble)
 }
 
 // troubleMark ends the sentence that tools know, and begins the one about pods.

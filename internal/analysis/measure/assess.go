@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/clean"
 )
 
 // assess says of each metric how it is doing.
@@ -21,7 +22,7 @@ func (p *pass) assess(terminating bool) {
 		}
 		m.result.Message = fmt.Sprintf("Metric assessed %s due to %s", phase, reason)
 		if last := m.last(); last != nil && last.Message != "" {
-			m.result.Message += fmt.Sprintf(`: "Error Message: %s"`, last.Message)
+			m.result.Message += fmt.Sprintf(`: "Error Message: %s"`, clean.Text(last.Message))
 		}
 	}
 }

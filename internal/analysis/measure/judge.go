@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/expr"
 	"github.com/sluice-delivery/sluice/internal/metric"
 )
@@ -211,7 +212,7 @@ func conditionProblems(metrics []v1alpha1.Metric) []string {
 // longest is how many bytes of a text are kept: a status has to fit into an object.
 const longest = 1024
 
-func short(text string) string { return cut(text, longest) }
+func short(text string) string { return cut(clean.Text(cut(text, longest)), longest) }
 
 func cut(text string, length int) string {
 	if len(text) <= length {

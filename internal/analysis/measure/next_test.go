@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis/measure"
+	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/metric"
 )
 
@@ -109,6 +110,30 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 	if got := (measure.Secrets{"key", "key-2"}).Hide("key-2"); got != "*****" {
 		t.Errorf("%q, want the longest hidden as a whole", got)
+	}
+}
+
+// What a metric server says, or somebody wrote into a status, comes into the status escaped.
+func TestStatusesSteerNoTerminal(t *testing.T) {
+	const hostile = "\x1b[2J\u202e500"
+	run := &v1alpha1.AnalysisRun{}
+	run.Spec.Metrics = []v1alpha1.Metric{{Name: "m", ConsecutiveErrorLimit: new(intstr.FromInt32(0)), Provider: v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{URL: "http://test"}}}}
+	seen := measure.Observed{Now: zero, Run: run, Providers: []string{"web"}}
+	first := measure.Next(seen)
+	result := measure.Result{Task: first.Measure[0], StartedAt: zero, FinishedAt: zero, Err: "the server says " + hostile}
+	result.Reading.Text, result.Reading.Metadata = hostile, map[string]string{"about": hostile}
+	if first.Record != nil {
+		seen.Run = first.Record.To
+	}
+	seen.Results = []measure.Result{result}
+	next := measure.Next(seen)
+	s := next.Record.To.Status
+	measured := s.MetricResults[0].Measurements[0]
+	texts := []string{s.Message, s.MetricResults[0].Message, measured.Message, measured.Value, measured.Metadata["about"]}
+	for _, text := range texts {
+		if strings.ContainsFunc(text, clean.IsHidden) || !strings.Contains(text, `\u001b[2J\u202e500`) {
+			t.Errorf("the status says %q", text)
+		}
 	}
 }
 

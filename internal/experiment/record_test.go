@@ -1,0 +1,50 @@
+package experiment_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/clean"
+	"github.com/sluice-delivery/sluice/internal/experiment"
+)
+
+// What others wrote comes into the status escaped, and is not written again.
+func TestStatusesSteerNoTerminal(t *testing.T) {
+	run := &v1alpha1.AnalysisRun{}
+	run.Name, run.Namespace, run.UID = "a-1", "team", "2"
+	ex := &v1alpha1.Experiment{}
+	ex.Name, ex.Namespace, ex.UID = "a", "team", "1"
+	ex.Spec.Terminate = true
+	ex.Spec.Templates = []v1alpha1.TemplateSpec{{Name: "\x1b[2J\u202eevil"}, {Name: "\x1b[2J\u202eevil"}}
+	ex.Status.Phase = v1alpha1.AnalysisPhaseRunning
+	ex.Status.AnalysisRuns = []v1alpha1.ExperimentAnalysisRunStatus{{Name: "a", AnalysisRun: "a-1", Message: "forged \x1b[31m"}}
+	run.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(ex, v1alpha1.GroupVersion.WithKind(v1alpha1.KindExperiment))}
+	run.Status.Phase, run.Status.Message = v1alpha1.AnalysisPhaseFailed, "the server says \x1b[31m"
+	seen := experiment.Observed{Now: time.Unix(60, 0), Experiment: ex, AnalysisRuns: []*v1alpha1.AnalysisRun{run}}
+	const most = 5
+	for range most {
+		next := experiment.Next(seen)
+		if next.Record == nil {
+			break
+		}
+		seen.Experiment = next.Record.To
+	}
+	s := seen.Experiment.Status
+	texts := []string{s.Message}
+	for _, c := range s.Conditions {
+		texts = append(texts, c.Message)
+	}
+	for _, a := range s.AnalysisRuns {
+		texts = append(texts, a.Message)
+	}
+	if text := strings.Join(texts, "\n"); strings.ContainsFunc(text, clean.IsHidden) || !strings.Contains(text, `the server says \u001b`) {
+		t.Errorf("the status says %q", text)
+	}
+	if again := experiment.Next(seen); again.Record != nil {
+		t.Errorf("after %d passes the status is still written: %+v", most, again.Record.To.Status)
+	}
+}
