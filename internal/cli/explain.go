@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/explain"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
@@ -41,7 +42,7 @@ after the rollout; another one than Sluice's may go on differently.`,
 			if err != nil {
 				return err
 			}
-			look := func(o *plan.Observed, need plan.Need) error { return c.Look(ctx, o, need) }
+			look := func(o *plan.Observed, need change.Need) error { return c.Look(ctx, o, need) }
 			e, err := explain.Of(seen, objects, look, afterPromotion)
 			if err != nil {
 				return err

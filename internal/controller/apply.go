@@ -13,14 +13,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
 // apply carries a plan out in its order and stops at the first write that fails.
 func (r *Rollouts) apply(ctx context.Context, seen plan.Observed, p plan.Plan) error {
-	for _, changes := range [][]plan.Change{p.Grow, p.Route, p.Judge, p.Shrink} {
-		for _, change := range changes {
-			if err := r.change(ctx, seen.Rollout, change); err != nil {
+	for _, changes := range [][]change.Change{p.Grow, p.Route, p.Judge, p.Shrink} {
+		for _, made := range changes {
+			if err := r.change(ctx, seen.Rollout, made); err != nil {
 				return err
 			}
 		}
@@ -40,24 +41,24 @@ func (r *Rollouts) apply(ctx context.Context, seen plan.Observed, p plan.Plan) e
 	return nil
 }
 
-func (r *Rollouts) change(ctx context.Context, rollout *v1alpha1.Rollout, change plan.Change) error {
-	switch c := change.(type) {
-	case plan.CreateReplicaSet, plan.UpdateReplicaSet, plan.DeleteReplicaSet, plan.CreateService, plan.DeleteService,
-		plan.CreateAnalysisRun, plan.TerminateAnalysisRun, plan.DeleteAnalysisRun,
-		plan.CreateExperiment, plan.TerminateExperiment, plan.DeleteExperiment:
-		return r.changeOwned(ctx, rollout, change)
-	case plan.UpdateService:
+func (r *Rollouts) change(ctx context.Context, rollout *v1alpha1.Rollout, made change.Change) error {
+	switch c := made.(type) {
+	case change.CreateReplicaSet, change.UpdateReplicaSet, change.DeleteReplicaSet, change.CreateService, change.DeleteService,
+		change.CreateAnalysisRun, change.TerminateAnalysisRun, change.DeleteAnalysisRun,
+		change.CreateExperiment, change.TerminateExperiment, change.DeleteExperiment:
+		return r.changeOwned(ctx, rollout, made)
+	case change.UpdateService:
 		return r.patch(ctx, rollout, c.From, c.To.DeepCopy(), "Service")
-	case plan.WriteRoute:
+	case change.WriteRoute:
 		return r.writeRoute(ctx, rollout, c)
-	case plan.UpdatePod:
+	case change.UpdatePod:
 		return r.updatePod(ctx, c)
-	case plan.ScaleWorkload:
+	case change.ScaleWorkload:
 		return r.scaleWorkload(ctx, rollout, c)
-	case plan.EvictPod:
+	case change.EvictPod:
 		return r.evict(ctx, c.Pod)
 	}
-	panic(fmt.Sprintf("change of unknown kind %T", change)) // the sum is closed
+	panic(fmt.Sprintf("change of unknown kind %T", made)) // the sum is closed
 }
 
 // record writes the Rollout itself: its own fields, where they change, and then the status, which the API server keeps apart.

@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/experiment"
-	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
@@ -204,8 +204,8 @@ func (e *Experiments) lookAtRollout(ctx context.Context, seen *experiment.Observ
 // apply carries a plan out in its order and stops at the first write that fails.
 func (e *Experiments) apply(ctx context.Context, ex *v1alpha1.Experiment, p experiment.Plan) error {
 	for _, changes := range p.Changes() {
-		for _, change := range changes {
-			if err := e.changeOwned(ctx, ex, change); err != nil {
+		for _, made := range changes {
+			if err := e.changeOwned(ctx, ex, made); err != nil {
 				return err
 			}
 		}
@@ -222,7 +222,7 @@ func (e *Experiments) apply(ctx context.Context, ex *v1alpha1.Experiment, p expe
 	return nil
 }
 
-func (e *Experiments) tell(on runtime.Object, events []plan.Event) {
+func (e *Experiments) tell(on runtime.Object, events []change.Event) {
 	for _, event := range events {
 		kind := corev1.EventTypeNormal
 		if event.Warning {

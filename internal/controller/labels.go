@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
@@ -19,14 +20,14 @@ import (
 func (r *Rollouts) label(ctx context.Context, seen plan.Observed, p *plan.Plan) error {
 	key := client.ObjectKeyFromObject(seen.Rollout)
 	var failures []error
-	for _, change := range p.Label {
-		err := r.change(ctx, seen.Rollout, change)
-		update, ok := change.(plan.UpdatePod)
+	for _, made := range p.Label {
+		err := r.change(ctx, seen.Rollout, made)
+		update, ok := made.(change.UpdatePod)
 		switch {
 		case !ok:
 			failures = append(failures, err)
 		case refused(err) || apierrors.IsInternalError(err): // the latter is a webhook that does not answer
-			r.refusals.add(key, update.From.Name, plan.PodRefusal{Message: apiMessage(err), At: seen.Now})
+			r.refusals.add(key, update.From.Name, change.PodRefusal{Message: apiMessage(err), At: seen.Now})
 			p.Wake = seen.Now
 		default:
 			r.refusals.remove(key, update.From.Name)
@@ -48,32 +49,32 @@ func apiMessage(err error) string {
 // refusals remember which pods the API server did not change. After a restart they are found out again.
 type refusals struct {
 	mu  sync.Mutex
-	all map[types.NamespacedName]map[string]plan.PodRefusal
+	all map[types.NamespacedName]map[string]change.PodRefusal
 }
 
 // forgetRefusals is after how long a pod that nobody has tried to change since is forgotten: it is gone.
 const forgetRefusals = 10 * time.Minute
 
 func newRefusals() *refusals {
-	return &refusals{all: map[types.NamespacedName]map[string]plan.PodRefusal{}}
+	return &refusals{all: map[types.NamespacedName]map[string]change.PodRefusal{}}
 }
 
 // of are the refusals for a Rollout's pods.
-func (r *refusals) of(rollout types.NamespacedName) map[string]plan.PodRefusal {
+func (r *refusals) of(rollout types.NamespacedName) map[string]change.PodRefusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.all[rollout])
 }
 
-func (r *refusals) add(rollout types.NamespacedName, pod string, refusal plan.PodRefusal) {
+func (r *refusals) add(rollout types.NamespacedName, pod string, refusal change.PodRefusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	of := r.all[rollout]
 	if of == nil {
-		of = map[string]plan.PodRefusal{}
+		of = map[string]change.PodRefusal{}
 		r.all[rollout] = of
 	}
-	maps.DeleteFunc(of, func(_ string, old plan.PodRefusal) bool { return refusal.At.Sub(old.At) > forgetRefusals })
+	maps.DeleteFunc(of, func(_ string, old change.PodRefusal) bool { return refusal.At.Sub(old.At) > forgetRefusals })
 	of[pod] = refusal
 }
 

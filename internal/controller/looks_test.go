@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
@@ -23,7 +24,7 @@ func TestAPassEndsWhenTheEngineAlwaysAsksForMore(t *testing.T) {
 	asked := 0
 	r := &Rollouts{writer: writer{live: found{}}, engine: func(plan.Observed) plan.Plan {
 		asked++
-		return plan.Plan{Needs: []plan.Need{plan.NeedLiveRollout{}}}
+		return plan.Plan{Needs: []change.Need{change.NeedLiveRollout{}}}
 	}}
 	_, err := r.decide(t.Context(), plan.Observed{Rollout: &v1alpha1.Rollout{}})
 	if err == nil || !strings.Contains(err.Error(), "after 1000 looks") || asked != mostLooks {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
@@ -44,7 +45,7 @@ func isOurs(pod *corev1.Pod, seen *plan.Observed) bool {
 }
 
 // updatePod patches a pod that was read in this very pass. One that is gone needs nothing any more.
-func (r *Rollouts) updatePod(ctx context.Context, c plan.UpdatePod) error {
+func (r *Rollouts) updatePod(ctx context.Context, c change.UpdatePod) error {
 	if err := r.client.Patch(ctx, c.To.DeepCopy(), guarded(c.From)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("patch pod %s: %w", c.From.Name, err)
 	}

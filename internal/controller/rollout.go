@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -167,17 +168,17 @@ func (r *Rollouts) decide(ctx context.Context, seen plan.Observed) (plan.Plan, e
 	return plan.Plan{}, fmt.Errorf("the engine still needs to look at more after %d looks in one pass; this is a bug in the controller", mostLooks)
 }
 
-func (r *Rollouts) look(ctx context.Context, seen *plan.Observed, need plan.Need) error {
+func (r *Rollouts) look(ctx context.Context, seen *plan.Observed, need change.Need) error {
 	switch n := need.(type) {
-	case plan.NeedLiveServices:
+	case change.NeedLiveServices:
 		return r.lookAtServices(ctx, seen)
-	case plan.NeedLiveRouting:
+	case change.NeedLiveRouting:
 		return r.lookAtRouting(ctx, seen)
-	case plan.NeedLiveRollout:
+	case change.NeedLiveRollout:
 		return r.lookAtRollout(ctx, seen)
-	case plan.NeedLiveExperiment:
+	case change.NeedLiveExperiment:
 		return r.lookAtExperiment(ctx, seen, n.Name)
-	case plan.NeedPods:
+	case change.NeedPods:
 		return r.lookAtPods(ctx, seen, n.Hash)
 	}
 	panic(fmt.Sprintf("need of unknown kind %T", need)) // the sum is closed

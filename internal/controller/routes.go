@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
@@ -223,7 +224,7 @@ func (r *Rollouts) lookAtRoutes(ctx context.Context, seen *plan.Observed) error 
 }
 
 // writeRoute creates, changes or deletes an object of a traffic router.
-func (r *Rollouts) writeRoute(ctx context.Context, rollout *v1alpha1.Rollout, c plan.WriteRoute) error {
+func (r *Rollouts) writeRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
 	key := client.ObjectKeyFromObject(rollout)
 	switch {
 	case c.From == nil:

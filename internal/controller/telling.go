@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 )
 
 // telling writes the notes of plans into the log, a line for each decision. What is only waited for stands in the notes of every pass; it
@@ -17,16 +17,16 @@ type telling struct {
 	log *slog.Logger
 	mu  sync.Mutex
 	// waits are what each object waits for, as the log has it. One that waits for nothing is not in it.
-	waits map[types.NamespacedName][]plan.Note
+	waits map[types.NamespacedName][]change.Note
 }
 
 func newTelling(log *slog.Logger) *telling {
-	return &telling{log: log, waits: map[types.NamespacedName][]plan.Note{}}
+	return &telling{log: log, waits: map[types.NamespacedName][]change.Note{}}
 }
 
 // tell tells of a pass over one object; kind is what it is, for those who read. A pass that changes nothing has been told of before.
-func (t *telling) tell(ctx context.Context, kind string, key types.NamespacedName, notes []plan.Note, writes bool) {
-	var told []plan.Note
+func (t *telling) tell(ctx context.Context, kind string, key types.NamespacedName, notes []change.Note, writes bool) {
+	var told []change.Note
 	if writes {
 		told = t.take(key, notes)
 	}
@@ -40,10 +40,10 @@ func (t *telling) tell(ctx context.Context, kind string, key types.NamespacedNam
 }
 
 // take returns what was told that is waited for, and remembers the waits among the notes in its place.
-func (t *telling) take(key types.NamespacedName, notes []plan.Note) (told []plan.Note) {
-	var waits []plan.Note
+func (t *telling) take(key types.NamespacedName, notes []change.Note) (told []change.Note) {
+	var waits []change.Note
 	for _, n := range notes {
-		if n.Topic == plan.TopicWait {
+		if n.Topic == change.TopicWait {
 			waits = append(waits, n)
 		}
 	}

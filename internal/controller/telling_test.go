@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 )
 
 // TestWaitsAreToldWhenTheyChange: every decision has its line in the log, and what is waited for has one until it is something else.
@@ -23,28 +23,28 @@ func TestWaitsAreToldWhenTheyChange(t *testing.T) {
 			return a
 		},
 	})))
-	grow := plan.Note{Topic: plan.TopicGrow, Text: "scale web-2 from 0 to 1", Reason: "25 % of 4 is 1"}
-	pods := plan.Note{Topic: plan.TopicWait, Text: "wait for pods", Reason: "1 of 1 is not available"}
-	pause := plan.Note{Topic: plan.TopicWait, Text: "pause", Reason: "step 2 of 3"}
+	grow := change.Note{Topic: change.TopicGrow, Text: "scale web-2 from 0 to 1", Reason: "25 % of 4 is 1"}
+	pods := change.Note{Topic: change.TopicWait, Text: "wait for pods", Reason: "1 of 1 is not available"}
+	pause := change.Note{Topic: change.TopicWait, Text: "pause", Reason: "step 2 of 3"}
 	web, api := types.NamespacedName{Namespace: "shop", Name: "web"}, types.NamespacedName{Namespace: "shop", Name: "api"}
 	for _, pass := range []struct {
 		object types.NamespacedName
-		notes  []plan.Note
+		notes  []change.Note
 		writes bool
 		want   string
 	}{
-		{web, []plan.Note{grow, pods}, true, "scale web-2 from 0 to 1; wait for pods"},
-		{web, []plan.Note{pods}, true, ""},                                        // the status is written, and the wait is the same
-		{web, []plan.Note{pods}, false, ""},                                       // nothing is done
-		{web, []plan.Note{grow, pods}, true, "scale web-2 from 0 to 1"},           // a decision that is taken again is told again
-		{api, []plan.Note{pods}, true, "wait for pods"},                           // of another one nothing is known
-		{web, []plan.Note{pods, pause}, true, "pause"},                            // one more
-		{web, []plan.Note{pause}, true, ""},                                       // one less
-		{web, []plan.Note{pods}, true, "wait for pods"},                           // and it comes back
-		{web, nil, true, ""},                                                      // nothing is waited for any more
-		{web, []plan.Note{pods}, false, ""},                                       // nor told where nothing is done
-		{web, []plan.Note{pods}, true, "wait for pods"},                           // but with the next thing that is
-		{api, []plan.Note{{Topic: plan.TopicUpdate, Text: "done"}}, true, "done"}, // the end
+		{web, []change.Note{grow, pods}, true, "scale web-2 from 0 to 1; wait for pods"},
+		{web, []change.Note{pods}, true, ""},                                          // the status is written, and the wait is the same
+		{web, []change.Note{pods}, false, ""},                                         // nothing is done
+		{web, []change.Note{grow, pods}, true, "scale web-2 from 0 to 1"},             // a decision that is taken again is told again
+		{api, []change.Note{pods}, true, "wait for pods"},                             // of another one nothing is known
+		{web, []change.Note{pods, pause}, true, "pause"},                              // one more
+		{web, []change.Note{pause}, true, ""},                                         // one less
+		{web, []change.Note{pods}, true, "wait for pods"},                             // and it comes back
+		{web, nil, true, ""},                                                          // nothing is waited for any more
+		{web, []change.Note{pods}, false, ""},                                         // nor told where nothing is done
+		{web, []change.Note{pods}, true, "wait for pods"},                             // but with the next thing that is
+		{api, []change.Note{{Topic: change.TopicUpdate, Text: "done"}}, true, "done"}, // the end
 	} {
 		out.Reset()
 		tells.tell(t.Context(), "rollout", pass.object, pass.notes, pass.writes)

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -184,7 +185,7 @@ func (r *Rollouts) observeWorkload(ctx context.Context, seen *plan.Observed, ver
 }
 
 // scaleWorkload changes a Deployment's size through its scale subresource: the controller has no right to change anything else.
-func (r *Rollouts) scaleWorkload(ctx context.Context, rollout *v1alpha1.Rollout, c plan.ScaleWorkload) error {
+func (r *Rollouts) scaleWorkload(ctx context.Context, rollout *v1alpha1.Rollout, c change.ScaleWorkload) error {
 	scale := &autoscalingv1.Scale{
 		ObjectMeta: metav1.ObjectMeta{Name: c.From.Name, Namespace: c.From.Namespace, ResourceVersion: c.From.ResourceVersion},
 		Spec:       autoscalingv1.ScaleSpec{Replicas: *c.To.Spec.Replicas},

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/experiment"
-	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -67,34 +67,34 @@ func (w *writer) failed(owner, obj client.Object, err error) {
 const experimentKind experiment.Kind = v1alpha1.KindExperiment
 
 // changeOwned carries out a change of an object that belongs to its owner.
-func (w *writer) changeOwned(ctx context.Context, owner client.Object, change plan.Change) error {
-	switch c := change.(type) {
-	case plan.CreateReplicaSet:
+func (w *writer) changeOwned(ctx context.Context, owner client.Object, made change.Change) error {
+	switch c := made.(type) {
+	case change.CreateReplicaSet:
 		return w.create(ctx, owner, c.ReplicaSet, experiment.ReplicaSet)
-	case plan.UpdateReplicaSet:
+	case change.UpdateReplicaSet:
 		return w.patch(ctx, owner, withoutPods(c.From), withoutPods(c.To), "ReplicaSet")
-	case plan.DeleteReplicaSet:
+	case change.DeleteReplicaSet:
 		return w.remove(ctx, owner, c.ReplicaSet, experiment.ReplicaSet)
-	case plan.CreateService:
+	case change.CreateService:
 		return w.create(ctx, owner, c.Service, experiment.Service)
-	case plan.DeleteService:
+	case change.DeleteService:
 		return w.remove(ctx, owner, c.Service, experiment.Service)
-	case plan.CreateAnalysisRun:
+	case change.CreateAnalysisRun:
 		return w.create(ctx, owner, c.Run, experiment.AnalysisRun)
-	case plan.TerminateAnalysisRun:
+	case change.TerminateAnalysisRun:
 		return w.patch(ctx, owner, c.From, c.To.DeepCopy(), "AnalysisRun")
-	case plan.DeleteAnalysisRun:
+	case change.DeleteAnalysisRun:
 		return w.remove(ctx, owner, c.Run, experiment.AnalysisRun)
-	case plan.CreateExperiment:
+	case change.CreateExperiment:
 		return w.create(ctx, owner, c.Experiment, experimentKind)
-	case plan.TerminateExperiment:
+	case change.TerminateExperiment:
 		return w.patch(ctx, owner, c.From, c.To.DeepCopy(), "Experiment")
-	case plan.DeleteExperiment:
+	case change.DeleteExperiment:
 		return w.remove(ctx, owner, c.Experiment, experimentKind)
-	case plan.UpdateService, plan.WriteRoute, plan.UpdatePod, plan.EvictPod, plan.ScaleWorkload:
-		panic(fmt.Sprintf("%T changes what may have another owner", change)) // see Rollouts.change
+	case change.UpdateService, change.WriteRoute, change.UpdatePod, change.EvictPod, change.ScaleWorkload:
+		panic(fmt.Sprintf("%T changes what may have another owner", made)) // see Rollouts.change
 	default:
-		panic(fmt.Sprintf("change of unknown kind %T", change))
+		panic(fmt.Sprintf("change of unknown kind %T", made))
 	}
 }
 
@@ -109,7 +109,7 @@ func (w *writer) create(ctx context.Context, owner, want client.Object, kind exp
 	case apierrors.IsAlreadyExists(err):
 		return w.found(ctx, owner, want, kind)
 	case refused(err):
-		return &refusal{kind, plan.CreateFailure{Name: want.GetName(), Message: err.Error()}}
+		return &refusal{kind, change.CreateFailure{Name: want.GetName(), Message: err.Error()}}
 	}
 	w.failed(owner, want, err)
 	return fmt.Errorf("create %s %s: %w", kind, want.GetName(), err)
@@ -128,7 +128,7 @@ func (w *writer) found(ctx context.Context, owner, want client.Object, kind expe
 		w.wrote(owner, have)
 		return errBehind
 	}
-	return &refusal{kind, plan.CreateFailure{
+	return &refusal{kind, change.CreateFailure{
 		Name: want.GetName(), Taken: true, Leaving: experiment.Leaving(have), Message: "the name is taken",
 	}}
 }
@@ -152,7 +152,7 @@ func refused(err error) bool {
 // refusal carries what the engine must know of a creation that failed for good.
 type refusal struct {
 	kind experiment.Kind
-	plan.CreateFailure
+	change.CreateFailure
 }
 
 func (r *refusal) Error() string { return fmt.Sprintf("create %s %s: %s", r.kind, r.Name, r.Message) }

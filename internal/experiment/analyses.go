@@ -11,7 +11,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -51,8 +51,8 @@ func (p *pass) begin(a spec.ExperimentAnalysis) {
 		return
 	}
 	if !begun {
-		p.plan.Judge = append(p.plan.Judge, plan.CreateAnalysisRun{Run: run, Reason: a.Field})
-		p.note(plan.TopicJudge, "begin analysis "+run.Name, a.Field)
+		p.plan.Judge = append(p.plan.Judge, change.CreateAnalysisRun{Run: run, Reason: a.Field})
+		p.Note(change.TopicJudge, "begin analysis "+run.Name, a.Field)
 	}
 	verdict.Phase, verdict.Message = phaseOf(run), run.Status.Message
 	p.setVerdict(verdict)
@@ -148,8 +148,8 @@ func (p *pass) endRuns() {
 		}
 		to := run.DeepCopy()
 		to.Spec.Terminate = true
-		p.plan.Judge = append(p.plan.Judge, plan.TerminateAnalysisRun{From: run, To: to, Reason: "the Experiment has ended"})
-		p.note(plan.TopicJudge, "end analysis "+run.Name, "the Experiment has ended")
-		p.event(false, v1alpha1.EventAnalysisRunTerminating, "Terminating AnalysisRun '%s'", run.Name)
+		p.plan.Judge = append(p.plan.Judge, change.TerminateAnalysisRun{From: run, To: to, Reason: "the Experiment has ended"})
+		p.Note(change.TopicJudge, "end analysis "+run.Name, "the Experiment has ended")
+		p.Event(v1alpha1.EventAnalysisRunTerminating, "Terminating AnalysisRun '%s'", run.Name)
 	}
 }

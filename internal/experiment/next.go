@@ -1,14 +1,13 @@
 package experiment
 
 import (
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -16,24 +15,24 @@ import (
 // and planning anew leads to the same end.
 type Plan struct {
 	// Grow creates ReplicaSets and scales them up.
-	Grow []plan.Change
+	Grow []change.Change
 	// Route creates Services for the templates' pods.
-	Route []plan.Change
+	Route []change.Change
 	// Judge starts and ends AnalysisRuns.
-	Judge []plan.Change
+	Judge []change.Change
 	// Shrink takes pods away, and Services that have none any more.
-	Shrink []plan.Change
+	Shrink []change.Change
 	// Record is what to write into the Experiment itself, after all the above succeeded. Nil when nothing is to be written.
 	Record *Record
 	// NeedsRollout: the Rollout whose step the Experiment is must be read before more can be decided. The plan is not to be carried out:
 	// the shell looks, adds what it saw and asks again in the same pass.
 	NeedsRollout bool
 	// Events are published after the record; those of RolloutEvents on the Rollout whose step the Experiment is, if it is one.
-	Events, RolloutEvents []plan.Event
+	Events, RolloutEvents []change.Event
 	// Wake is when to look again if nothing happens first. Zero: there is nothing to wait for.
 	Wake time.Time
 	// Notes are the decisions with their reasons, in the order in which they were taken.
-	Notes []plan.Note
+	Notes []change.Note
 }
 
 // Writes reports whether the plan asks for any write at all.
@@ -42,8 +41,8 @@ func (p Plan) Writes() bool {
 }
 
 // Changes are all changes of other objects, in their order.
-func (p Plan) Changes() [][]plan.Change {
-	return [][]plan.Change{p.Grow, p.Route, p.Judge, p.Shrink}
+func (p Plan) Changes() [][]change.Change {
+	return [][]change.Change{p.Grow, p.Route, p.Judge, p.Shrink}
 }
 
 // Record is what a plan writes into the Experiment. Experiments have no status subresource: it is one write of the object, in which
@@ -59,7 +58,7 @@ func Next(o Observed) Plan {
 	p := newPass(o)
 	if len(p.problems) > 0 && !analysis.Ended(p.was.Phase) {
 		p.refuse()
-		return p.plan
+		return p.done()
 	}
 	p.sortTemplates()
 	p.seeRuns()
@@ -77,6 +76,12 @@ func Next(o Observed) Plan {
 		p.retireLeftovers()
 	}
 	p.conclude()
+	return p.done()
+}
+
+// done is the plan with all that the pass had to say.
+func (p *pass) done() Plan {
+	p.plan.Events, p.plan.Notes, p.plan.Wake = p.Events, p.Notes, p.Wake
 	return p.plan
 }
 
@@ -89,6 +94,7 @@ type pass struct {
 	was, is  *v1alpha1.ExperimentStatus
 	problems []spec.Problem
 	plan     Plan
+	change.Journal
 }
 
 func newPass(o Observed) *pass {
@@ -98,21 +104,6 @@ func newPass(o Observed) *pass {
 		p.problems = analysis.CheckExperiment(resolved, o.Templates)
 	}
 	return p
-}
-
-func (p *pass) note(topic plan.Topic, text, reason string) {
-	p.plan.Notes = append(p.plan.Notes, plan.Note{Topic: topic, Text: text, Reason: reason})
-}
-
-func (p *pass) event(warning bool, reason, format string, args ...any) {
-	p.plan.Events = append(p.plan.Events, plan.Event{Warning: warning, Reason: reason, Message: fmt.Sprintf(format, args...)})
-}
-
-// wake asks for another look at t.
-func (p *pass) wake(t time.Time) {
-	if p.plan.Wake.IsZero() || t.Before(p.plan.Wake) {
-		p.plan.Wake = t
-	}
 }
 
 // now is the present in the whole seconds that the API stores.

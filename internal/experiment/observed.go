@@ -11,7 +11,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -49,16 +49,16 @@ const (
 // CreateFailure is the API server's refusal to create an object, in a way that trying again does not mend.
 type CreateFailure struct {
 	Kind Kind
-	plan.CreateFailure
+	change.CreateFailure
 }
 
-func (p *pass) failureOf(kind Kind, name string) (plan.CreateFailure, bool) {
+func (p *pass) failureOf(kind Kind, name string) (change.CreateFailure, bool) {
 	for _, f := range p.CreateFailures {
 		if f.Kind == kind && f.Name == name {
 			return f.CreateFailure, true
 		}
 	}
-	return plan.CreateFailure{}, false
+	return change.CreateFailure{}, false
 }
 
 // template is one of the versions that the Experiment runs.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/clean"
-	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -58,18 +58,18 @@ func (p *pass) tellPhase() {
 		return
 	}
 	reason, before := v1alpha1.EventExperimentPrefix+string(p.is.Phase), cmp.Or(string(p.was.Phase), v1alpha1.NoPreviousStatus)
-	p.event(analysis.Failed(p.is.Phase), reason, "Experiment '%s' transitioned from %s -> %s%s", p.Experiment.Name, before, p.is.Phase, because(p.is.Message))
+	p.Report(analysis.Failed(p.is.Phase), reason, "Experiment '%s' transitioned from %s -> %s%s", p.Experiment.Name, before, p.is.Phase, because(p.is.Message))
 	p.tellRollout()
 }
 
 // tellRollout tells the last event on the Rollout too: who looks at an update finds there how its step goes.
 func (p *pass) tellRollout() {
-	p.plan.RolloutEvents = append(p.plan.RolloutEvents, p.plan.Events[len(p.plan.Events)-1])
+	p.plan.RolloutEvents = append(p.plan.RolloutEvents, p.Events[len(p.Events)-1])
 }
 
 func (p *pass) tellTemplate(t *template) {
 	bad := t.is.Status == v1alpha1.TemplateStatusFailed || t.is.Status == v1alpha1.TemplateStatusError
-	p.event(bad, v1alpha1.EventTemplatePrefix+string(t.is.Status), "Template '%s' transitioned from %s -> %s%s",
+	p.Report(bad, v1alpha1.EventTemplatePrefix+string(t.is.Status), "Template '%s' transitioned from %s -> %s%s",
 		t.Name, cmp.Or(string(t.was.Status), v1alpha1.NoPreviousStatus), t.is.Status, because(t.is.Message))
 }
 
@@ -83,7 +83,7 @@ func (p *pass) tellRun(v v1alpha1.ExperimentAnalysisRunStatus) {
 	if before == string(v.Phase) {
 		return
 	}
-	p.event(analysis.Failed(v.Phase), v1alpha1.EventAnalysisRunPrefix+string(v.Phase), "AnalysisRun '%s' transitioned from %s -> %s%s",
+	p.Report(analysis.Failed(v.Phase), v1alpha1.EventAnalysisRunPrefix+string(v.Phase), "AnalysisRun '%s' transitioned from %s -> %s%s",
 		v.AnalysisRun, before, v.Phase, because(v.Message))
 	p.tellRollout()
 }
@@ -111,11 +111,11 @@ func (p *pass) setInvalidSpec() {
 		return
 	}
 	for _, problem := range p.problems {
-		p.note(plan.TopicRefuse, problem.Field, problem.Text)
+		p.Note(change.TopicRefuse, problem.Field, problem.Text)
 	}
 	message := fmt.Sprintf("The Experiment %q is invalid: %s", p.Experiment.Name, texts(p.problems))
 	if p.set(v1alpha1.ExperimentConditionInvalidSpec, corev1.ConditionTrue, v1alpha1.ReasonInvalidSpec, message) {
-		p.event(true, v1alpha1.ReasonInvalidSpec, "%s", message)
+		p.Warn(v1alpha1.ReasonInvalidSpec, "%s", message)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -90,20 +90,20 @@ func (p *pass) retireSet(set *appsv1.ReplicaSet, reason string) {
 			to.Annotations = map[string]string{}
 		}
 		to.Annotations[v1alpha1.ScaleDownDeadlineAnnotation] = deadline.UTC().Format(time.RFC3339)
-		p.plan.Grow = append(p.plan.Grow, plan.UpdateReplicaSet{From: set, To: to, Reason: reason})
+		p.plan.Grow = append(p.plan.Grow, change.UpdateReplicaSet{From: set, To: to, Reason: reason})
 	}
 	if p.Now.Before(deadline) {
-		p.wake(deadline)
-		p.note(plan.TopicWait, fmt.Sprintf("%s keeps its pods until %s", set.Name, deadline.UTC().Format(time.RFC3339)), reason)
+		p.WakeAt(deadline)
+		p.Note(change.TopicWait, fmt.Sprintf("%s keeps its pods until %s", set.Name, deadline.UTC().Format(time.RFC3339)), reason)
 		return
 	}
 	if p.routed(set) {
-		p.note(plan.TopicWait, set.Name+" keeps its pods", "the Rollout's routers may still send to them")
-		p.wake(p.Now.Add(routedAgain))
+		p.Note(change.TopicWait, set.Name+" keeps its pods", "the Rollout's routers may still send to them")
+		p.WakeAt(p.Now.Add(routedAgain))
 		return
 	}
 	to.Spec.Replicas = new(int32)
 	delete(to.Annotations, v1alpha1.ScaleDownDeadlineAnnotation)
-	p.plan.Shrink = append(p.plan.Shrink, plan.UpdateReplicaSet{From: set, To: to, Reason: reason})
+	p.plan.Shrink = append(p.plan.Shrink, change.UpdateReplicaSet{From: set, To: to, Reason: reason})
 	p.tellScale(set.Name, desired(set), 0, reason)
 }

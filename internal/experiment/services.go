@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 )
 
 // growService makes sure that the template has the Service it asks for, and returns what is waited for if that has to wait. A Service
@@ -33,8 +33,8 @@ func (p *pass) growService(t *template) (missing string) {
 		p.finish(t, v1alpha1.TemplateStatusError, fmt.Sprintf("Service %q was refused: %s", t.Service, failure.Message))
 		return ""
 	}
-	p.plan.Route = append(p.plan.Route, plan.CreateService{Service: t.newService(p.Experiment), Reason: t.Field + ".service"})
-	p.note(plan.TopicRoute, "create service "+t.Service, t.Field+".service")
+	p.plan.Route = append(p.plan.Route, change.CreateService{Service: t.newService(p.Experiment), Reason: t.Field + ".service"})
+	p.Note(change.TopicRoute, "create service "+t.Service, t.Field+".service")
 	t.is.ServiceName = t.Service
 	return ""
 }
@@ -62,7 +62,7 @@ func (p *pass) dropServices(sets map[string]*appsv1.ReplicaSet) {
 		if !ours || set != nil && (desired(set) > 0 || !counted(set) || set.Status.AvailableReplicas > 0) {
 			continue
 		}
-		p.plan.Shrink = append(p.plan.Shrink, plan.DeleteService{Service: s, Reason: "it has no pods any more"})
-		p.note(plan.TopicRoute, "delete service "+s.Name, "it has no pods any more")
+		p.plan.Shrink = append(p.plan.Shrink, change.DeleteService{Service: s, Reason: "it has no pods any more"})
+		p.Note(change.TopicRoute, "delete service "+s.Name, "it has no pods any more")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -72,13 +72,13 @@ func (p *pass) growSet(t *template) (missing string) {
 	if from == t.Replicas && to.Spec.MinReadySeconds == t.set.Spec.MinReadySeconds && maps.Equal(to.Annotations, t.set.Annotations) {
 		return ""
 	}
-	change := plan.UpdateReplicaSet{From: t.set, To: to, Reason: "as " + t.Field + " has it"}
+	made := change.UpdateReplicaSet{From: t.set, To: to, Reason: "as " + t.Field + " has it"}
 	if from > t.Replicas {
-		p.plan.Shrink = append(p.plan.Shrink, change)
+		p.plan.Shrink = append(p.plan.Shrink, made)
 	} else {
-		p.plan.Grow = append(p.plan.Grow, change)
+		p.plan.Grow = append(p.plan.Grow, made)
 	}
-	p.tellScale(t.set.Name, from, t.Replicas, change.Reason)
+	p.tellScale(t.set.Name, from, t.Replicas, made.Reason)
 	return "its ReplicaSet changes"
 }
 
@@ -96,9 +96,9 @@ func (p *pass) createSet(t *template) (missing string) {
 		failure, refused := p.failureOf(ReplicaSet, set.Name)
 		switch {
 		case !refused:
-			p.plan.Grow = append(p.plan.Grow, plan.CreateReplicaSet{ReplicaSet: set, Reason: t.Field})
-			p.note(plan.TopicGrow, fmt.Sprintf("create %s with %s", set.Name, pods(t.Replicas)), t.Field)
-			p.event(false, v1alpha1.EventScalingReplicaSet, "Scaled up ReplicaSet %s from 0 to %d", set.Name, t.Replicas)
+			p.plan.Grow = append(p.plan.Grow, change.CreateReplicaSet{ReplicaSet: set, Reason: t.Field})
+			p.Note(change.TopicGrow, fmt.Sprintf("create %s with %s", set.Name, pods(t.Replicas)), t.Field)
+			p.Event(v1alpha1.EventScalingReplicaSet, "Scaled up ReplicaSet %s from 0 to %d", set.Name, t.Replicas)
 			t.is.PodTemplateHash = t.PodHash
 			return "its ReplicaSet is created"
 		case failure.Leaving:
@@ -114,7 +114,7 @@ func (p *pass) createSet(t *template) (missing string) {
 
 // awaitLeaving waits for a name that is going to be free.
 func (p *pass) awaitLeaving(t *template, kind Kind, name string) (missing string) {
-	p.wake(p.Now.Add(lookAgain))
+	p.WakeAt(p.Now.Add(lookAgain))
 	t.is.Message = fmt.Sprintf("waiting for %s %q of another Experiment to go", kind, name)
 	return t.is.Message
 }
@@ -165,12 +165,12 @@ func (p *pass) tellScale(name string, from, to int32, reason string) {
 	if from == to {
 		return
 	}
-	direction, topic := "up", plan.TopicGrow
+	direction, topic := "up", change.TopicGrow
 	if to < from {
-		direction, topic = "down", plan.TopicShrink
+		direction, topic = "down", change.TopicShrink
 	}
-	p.event(false, v1alpha1.EventScalingReplicaSet, "Scaled %s ReplicaSet %s from %d to %d", direction, name, from, to)
-	p.note(topic, fmt.Sprintf("scale %s from %d to %d", name, from, to), reason)
+	p.Event(v1alpha1.EventScalingReplicaSet, "Scaled %s ReplicaSet %s from %d to %d", direction, name, from, to)
+	p.Note(topic, fmt.Sprintf("scale %s from %d to %d", name, from, to), reason)
 }
 
 // follow says how a template is doing. Each pod that becomes available is progress, from which the deadline counts anew.
@@ -186,11 +186,11 @@ func (p *pass) follow(t *template, missing string) {
 		t.is.LastTransitionTime = new(p.now())
 	}
 	t.is.Status = v1alpha1.TemplateStatusProgressing
-	p.note(plan.TopicWait, "template "+t.Name, missing)
+	p.Note(change.TopicWait, "template "+t.Name, missing)
 	// A whole second on top, since the API stores no fractions: the deadline never comes early.
 	deadline := t.is.LastTransitionTime.Add(p.spec.ProgressDeadline + time.Second)
 	if p.Now.Before(deadline) {
-		p.wake(deadline)
+		p.WakeAt(deadline)
 		return
 	}
 	p.finish(t, v1alpha1.TemplateStatusFailed,

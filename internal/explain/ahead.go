@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
@@ -37,9 +38,9 @@ func ahead(o plan.Observed, look Look) (course, error) {
 		for _, n := range next.Notes {
 			d := Decision{What: n.Text, Why: n.Reason}
 			switch n.Topic {
-			case plan.TopicWait:
+			case change.TopicWait:
 				c.waits = append(c.waits, d)
-			case plan.TopicRefuse:
+			case change.TopicRefuse:
 				c.refused = append(c.refused, d)
 			default:
 				if next.Writes() && !slices.Contains(c.does, d) {
@@ -78,39 +79,39 @@ func carriedOut(o plan.Observed, p plan.Plan) plan.Observed {
 	}
 	for _, c := range slices.Concat(p.Grow, p.Route, p.Judge, p.Shrink) {
 		switch c := c.(type) {
-		case plan.CreateReplicaSet:
+		case change.CreateReplicaSet:
 			rs := c.ReplicaSet.DeepCopy()
 			rs.CreationTimestamp = metav1.NewTime(o.Now)
 			o.ReplicaSets = append(slices.Clone(o.ReplicaSets), rs)
-		case plan.UpdateReplicaSet:
+		case change.UpdateReplicaSet:
 			o.ReplicaSets = replaced(o.ReplicaSets, c.To)
-		case plan.DeleteReplicaSet:
+		case change.DeleteReplicaSet:
 			o.ReplicaSets = removed(o.ReplicaSets, c.ReplicaSet.Name)
-		case plan.UpdateService:
+		case change.UpdateService:
 			o.Services = replaced(o.Services, c.To)
-		case plan.CreateAnalysisRun:
+		case change.CreateAnalysisRun:
 			o.AnalysisRuns = append(slices.Clone(o.AnalysisRuns), c.Run)
-		case plan.TerminateAnalysisRun:
+		case change.TerminateAnalysisRun:
 			o.AnalysisRuns = replaced(o.AnalysisRuns, c.To)
-		case plan.WriteRoute:
+		case change.WriteRoute:
 			o.Routes = rewritten(o.Routes, c)
-		case plan.CreateExperiment:
+		case change.CreateExperiment:
 			o.Experiments = append(slices.Clone(o.Experiments), c.Experiment)
-		case plan.TerminateExperiment:
+		case change.TerminateExperiment:
 			o.Experiments = replaced(o.Experiments, c.To)
-		case plan.DeleteAnalysisRun:
+		case change.DeleteAnalysisRun:
 			o.AnalysisRuns = removed(o.AnalysisRuns, c.Run.Name)
-		case plan.DeleteExperiment:
+		case change.DeleteExperiment:
 			o.Experiments = removed(o.Experiments, c.Experiment.Name)
-		case plan.EvictPod, plan.ScaleWorkload, plan.UpdatePod: // others carry these out, in their own time
-		case plan.CreateService, plan.DeleteService: // an Experiment's, which is not looked at here
+		case change.EvictPod, change.ScaleWorkload, change.UpdatePod: // others carry these out, in their own time
+		case change.CreateService, change.DeleteService: // an Experiment's, which is not looked at here
 		}
 	}
 	o.Pods = relabelled(o.Pods, p.Label)
 	return o
 }
 
-func rewritten(routes traffic.Objects, c plan.WriteRoute) traffic.Objects {
+func rewritten(routes traffic.Objects, c change.WriteRoute) traffic.Objects {
 	after := maps.Clone(routes)
 	if after == nil {
 		after = traffic.Objects{}
@@ -137,9 +138,9 @@ func removed[T metav1.Object](all []T, name string) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(obj T) bool { return obj.GetName() == name })
 }
 
-func relabelled(pods map[string][]*corev1.Pod, changes []plan.Change) map[string][]*corev1.Pod {
+func relabelled(pods map[string][]*corev1.Pod, changes []change.Change) map[string][]*corev1.Pod {
 	for _, c := range changes {
-		update, ok := c.(plan.UpdatePod)
+		update, ok := c.(change.UpdatePod)
 		if !ok {
 			continue
 		}

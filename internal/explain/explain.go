@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/view"
 )
@@ -64,7 +65,7 @@ const (
 
 // Look adds to what was observed what a plan needs to see. It may be asked about a world that is only imagined; what is not there is
 // then to be reported as not there.
-type Look func(*plan.Observed, plan.Need) error
+type Look func(*plan.Observed, change.Need) error
 
 // Promote is what `promote` would leave of a Rollout, nil if there is nothing to promote.
 type Promote func(*v1alpha1.Rollout) *v1alpha1.Rollout

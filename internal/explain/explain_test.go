@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/explain"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
@@ -47,7 +48,7 @@ func ask(t *testing.T, w *sim.World) string {
 	t.Helper()
 	seen := w.Observe(sim.View{})
 	before := seen.Rollout.DeepCopy()
-	look := func(o *plan.Observed, need plan.Need) error {
+	look := func(o *plan.Observed, need change.Need) error {
 		w.Look(o, need)
 		return nil
 	}

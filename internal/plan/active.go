@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -98,7 +99,7 @@ func (p *pass) claim(b spec.BlueGreen) (needed int32, atStake bool) {
 // activate points the active Service at a version, in one write, and reports whether it selects that by now.
 func (p *pass) activate(b spec.BlueGreen, v *version, reason string) bool {
 	if v == nil {
-		p.note(TopicWait, "the switch of the active service", "the ReplicaSet is not there yet")
+		p.Note(change.TopicWait, "the switch of the active service", "the ReplicaSet is not there yet")
 		return false
 	}
 	if p.selects(b.ActiveService) == v.hash {
@@ -107,7 +108,7 @@ func (p *pass) activate(b spec.BlueGreen, v *version, reason string) bool {
 	}
 	needed, atStake := p.claim(b)
 	if have := p.staying(v); have < needed || v.stale() && atStake {
-		p.note(TopicWait, "the switch of the active service to "+v.hash, fmt.Sprintf("%d of %d pods available", have, needed))
+		p.Note(change.TopicWait, "the switch of the active service to "+v.hash, fmt.Sprintf("%d of %d pods available", have, needed))
 		return false
 	}
 	p.point(b.ActiveService, v.hash, reason)

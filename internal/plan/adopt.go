@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 )
 
 // adopts reports whether the pass takes in ReplicaSets that nobody controls: those that a Rollout leaves behind which is deleted with
@@ -21,15 +22,15 @@ func (p *pass) adopts() bool {
 		return false
 	}
 	if !p.RolloutLive {
-		p.need(NeedLiveRollout{})
+		p.Need(change.NeedLiveRollout{})
 		return true
 	}
 	for _, rs := range orphans {
 		const reason = "nobody controls it, and its pods are this Rollout's by their labels"
 		to := rs.DeepCopy()
 		to.OwnerReferences = append(to.OwnerReferences, *metav1.NewControllerRef(p.Rollout, v1alpha1.RolloutGVK))
-		p.plan.Grow = append(p.plan.Grow, UpdateReplicaSet{From: rs, To: to, Reason: reason})
-		p.note(TopicUpdate, "adopt "+rs.Name, reason)
+		p.plan.Grow = append(p.plan.Grow, change.UpdateReplicaSet{From: rs, To: to, Reason: reason})
+		p.Note(change.TopicUpdate, "adopt "+rs.Name, reason)
 	}
 	return true
 }

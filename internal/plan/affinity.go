@@ -3,6 +3,7 @@ package plan
 import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -27,7 +28,7 @@ func (p *pass) separate(a spec.AntiAffinity) {
 		want := a.Apply(have, p.Rollout.Namespace, from)
 		if !equality.Semantic.DeepEqual(have, want) {
 			p.editFor(v, "antiAffinity").to.Spec.Template.Spec.Affinity = want
-			p.note(TopicGrow, antiAffinityText(a, v, from), "antiAffinity")
+			p.Note(change.TopicGrow, antiAffinityText(a, v, from), "antiAffinity")
 		}
 	}
 }

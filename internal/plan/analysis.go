@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -76,14 +77,14 @@ func (p *pass) startRun(j judgement) string {
 	})
 	if refusal := p.runFailure(run.Name); refusal != nil {
 		p.complain([]spec.Problem{{Field: j.Field, Text: fmt.Sprintf("AnalysisRun %q was refused: %s", run.Name, refusal.Message)}})
-		p.wake(p.Now.Add(createRetry))
+		p.WakeAt(p.Now.Add(createRetry))
 		return "the API server refused the AnalysisRun"
 	}
 	if !begun {
-		p.plan.Judge = append(p.plan.Judge, CreateAnalysisRun{Run: run, Reason: j.Field})
-		p.note(TopicJudge, "begin analysis "+run.Name, j.Field)
+		p.plan.Judge = append(p.plan.Judge, change.CreateAnalysisRun{Run: run, Reason: j.Field})
+		p.Note(change.TopicJudge, "begin analysis "+run.Name, j.Field)
 		for _, w := range analysis.Warn(j.Analysis, p.Templates, p.Rollout) {
-			p.note(TopicJudge, "analysis "+run.Name, w.String())
+			p.Note(change.TopicJudge, "analysis "+run.Name, w.String())
 		}
 	}
 	p.remember(j.runRecord, run)
@@ -123,7 +124,7 @@ func (p *pass) runName(suffix string) string {
 	return fmt.Sprintf("%s-%s-%s%s", p.Rollout.Name, p.is.CurrentPodHash, p.revision(), suffix)
 }
 
-func (p *pass) runFailure(name string) *CreateFailure {
+func (p *pass) runFailure(name string) *change.CreateFailure {
 	for i := range p.RunFailures {
 		if p.RunFailures[i].Name == name {
 			return &p.RunFailures[i]

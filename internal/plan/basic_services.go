@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -80,7 +81,7 @@ func (p *pass) pointAvailable(name string, v *version, why string) {
 		if v == nil {
 			missing = p.whyGone()
 		}
-		p.note(TopicWait, fmt.Sprintf("service %s", name), missing)
+		p.Note(change.TopicWait, fmt.Sprintf("service %s", name), missing)
 		if lent := p.standIn(name); lent != nil {
 			p.point(name, lent.hash, "the version that it is for has no pods")
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -22,7 +23,7 @@ func (p *pass) blueGreen(b spec.BlueGreen) {
 	p.checkServices()
 	p.overtake(b)
 	if p.spec.Paused && !p.is.Abort {
-		p.note(TopicWait, "nothing is scaled or switched", "spec.paused is set")
+		p.Note(change.TopicWait, "nothing is scaled or switched", "spec.paused is set")
 		if p.create != nil {
 			p.scaleNew(0, "spec.paused is set")
 		}
@@ -145,8 +146,8 @@ func (p *pass) keepSurplus(b spec.BlueGreen, size int32) int32 {
 	if !p.Now.Before(deadline) {
 		return size
 	}
-	p.note(TopicWait, fmt.Sprintf("%s keeps its pods until %s", p.new.Name, deadline.UTC().Format(time.RFC3339)), "it may have served a moment ago")
-	p.wake(deadline)
+	p.Note(change.TopicWait, fmt.Sprintf("%s keeps its pods until %s", p.new.Name, deadline.UTC().Format(time.RFC3339)), "it may have served a moment ago")
+	p.WakeAt(deadline)
 	return p.new.desired()
 }
 
@@ -159,7 +160,7 @@ func (p *pass) cutOver(b spec.BlueGreen) {
 		return
 	}
 	if p.observedSelects(b.ActiveService) == p.new.hash && !p.ServicesLive { // no write of this pass vouches for the switch
-		p.need(NeedLiveServices{})
+		p.Need(change.NeedLiveServices{})
 		return
 	}
 	p.promote(p.howPromoted())
@@ -172,9 +173,9 @@ func (p *pass) opened(b spec.BlueGreen) bool {
 	}
 	passed, missing := p.gates(b)
 	if !passed {
-		p.note(TopicWait, "the switch of the active service", missing)
+		p.Note(change.TopicWait, "the switch of the active service", missing)
 	} else if !p.canTakeOver(b) {
-		p.note(TopicWait, "the switch of the active service to "+p.is.CurrentPodHash, fmt.Sprintf("%d of %d pods available", p.new.fleet().serving(), p.enough(b)))
+		p.Note(change.TopicWait, "the switch of the active service to "+p.is.CurrentPodHash, fmt.Sprintf("%d of %d pods available", p.new.fleet().serving(), p.enough(b)))
 	}
 	return passed
 }

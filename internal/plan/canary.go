@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -37,7 +38,7 @@ func (p *pass) basicCanary(c spec.Canary) {
 
 func (p *pass) scaleCanary(c spec.Canary) {
 	if why := p.mayNotScale(); why != "" {
-		p.note(TopicWait, "nothing is scaled and no step ends", why)
+		p.Note(change.TopicWait, "nothing is scaled and no step ends", why)
 		if p.create != nil {
 			p.scaleNew(0, why)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -39,7 +40,7 @@ func (p *pass) passesInBackground(c spec.Canary) bool {
 	if last != nil && !analysis.Failed(last.Status) && last.Status != v1alpha1.AnalysisPhaseInconclusive {
 		return true
 	}
-	p.note(TopicWait, "the next step", missing)
+	p.Note(change.TopicWait, "the next step", missing)
 	if step := p.is.Canary.CurrentStepAnalysisRunStatus; step != nil && analysis.Failed(step.Status) { // whatever becomes of the other
 		p.failure = failure(stepFailure, step)
 	}

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/hazard"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -39,11 +40,11 @@ func (p *pass) setInvalidSpec() {
 	texts := make([]string, len(problems))
 	for i, problem := range problems {
 		texts[i] = problem.String()
-		p.note(TopicRefuse, problem.Field, problem.Text)
+		p.Note(change.TopicRefuse, problem.Field, problem.Text)
 	}
 	message := clean.Text(`The Rollout "` + p.Rollout.Name + `" is invalid: ` + strings.Join(texts, "; "))
 	if p.condition(v1alpha1.ConditionInvalidSpec).Message != message {
-		p.warn(v1alpha1.ReasonInvalidSpec, "%s", message)
+		p.Warn(v1alpha1.ReasonInvalidSpec, "%s", message)
 	}
 	p.setTrue(v1alpha1.ConditionInvalidSpec, v1alpha1.ReasonInvalidSpec, message)
 }
@@ -60,8 +61,8 @@ func (p *pass) due() []spec.Problem {
 			due = append(due, problem)
 			continue
 		}
-		p.note(TopicWait, problem.Field, problem.Missing+" is not there yet")
-		p.wake(p.applied())
+		p.Note(change.TopicWait, problem.Field, problem.Missing+" is not there yet")
+		p.WakeAt(p.applied())
 	}
 	return due
 }
@@ -84,9 +85,9 @@ func (p *pass) setPaused() {
 	p.set(v1alpha1.ConditionPaused, truth(now), v1alpha1.ReasonRolloutPaused, "Rollout is paused")
 	switch {
 	case now && !before:
-		p.event(v1alpha1.ReasonRolloutPaused, "Rollout is paused (%s)", p.pauseReason())
+		p.Event(v1alpha1.ReasonRolloutPaused, "Rollout is paused (%s)", p.pauseReason())
 	case p.resumed():
-		p.event(v1alpha1.ReasonRolloutResumed, "Rollout is resumed")
+		p.Event(v1alpha1.ReasonRolloutResumed, "Rollout is resumed")
 	}
 }
 
@@ -109,7 +110,7 @@ func (p *pass) setCompleted() {
 	before := p.wasTrue(v1alpha1.ConditionCompleted)
 	p.set(v1alpha1.ConditionCompleted, truth(p.promoted()), v1alpha1.ReasonRolloutCompleted, v1alpha1.ReasonRolloutCompleted)
 	if before && !p.promoted() {
-		p.event(v1alpha1.EventRolloutNotCompleted, "Rollout not completed, started update to revision %s (%s)", p.revision(), p.is.CurrentPodHash)
+		p.Event(v1alpha1.EventRolloutNotCompleted, "Rollout not completed, started update to revision %s (%s)", p.revision(), p.is.CurrentPodHash)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -55,7 +56,7 @@ func (p *pass) startClock() {
 		next.CompletionStatus = v1alpha1.CompletionFastRolledBack
 	}
 	if running != nil && next != running {
-		p.note(TopicUpdate, "the update to "+p.was.CurrentPodHash+" is superseded", "a new template came before it was done")
+		p.Note(change.TopicUpdate, "the update to "+p.was.CurrentPodHash+" is superseded", "a new template came before it was done")
 	}
 	p.is.Duration = next
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 )
 
 // edit is a ReplicaSet on its way to what it should be.
@@ -66,26 +67,26 @@ func (p *pass) scaleNew(to int32, reason string) {
 	set := p.create.ReplicaSet
 	set.Spec.Replicas = &to
 	p.create.Reason = reason
-	p.event(v1alpha1.EventNewReplicaSetCreated, "Created ReplicaSet %s (revision %s)", set.Name, set.Annotations[v1alpha1.RevisionAnnotation])
+	p.Event(v1alpha1.EventNewReplicaSetCreated, "Created ReplicaSet %s (revision %s)", set.Name, set.Annotations[v1alpha1.RevisionAnnotation])
 	if to == 0 {
-		p.note(TopicGrow, "create "+set.Name+" without pods", reason)
+		p.Note(change.TopicGrow, "create "+set.Name+" without pods", reason)
 		return
 	}
 	p.tellScale(set, 0, to, reason)
 }
 
 func (p *pass) tellScale(set *appsv1.ReplicaSet, from, to int32, reason string) {
-	direction, topic := "up", TopicGrow
+	direction, topic := "up", change.TopicGrow
 	if to < from {
-		direction, topic = "down", TopicShrink
+		direction, topic = "down", change.TopicShrink
 	}
-	p.event(v1alpha1.EventScalingReplicaSet, "Scaled %s ReplicaSet %s (revision %s) from %d to %d",
+	p.Event(v1alpha1.EventScalingReplicaSet, "Scaled %s ReplicaSet %s (revision %s) from %d to %d",
 		direction, set.Name, set.Annotations[v1alpha1.RevisionAnnotation], from, to)
 	text := fmt.Sprintf("scale %s from %d to %d", set.Name, from, to)
 	if p.create != nil && p.create.ReplicaSet == set {
 		text = fmt.Sprintf("create %s with %s", set.Name, pods(to))
 	}
-	p.note(topic, text, reason)
+	p.Note(topic, text, reason)
 }
 
 // collect puts the changes of this pass into the plan: what adds pods or only labels first, what takes pods away last.
@@ -93,18 +94,18 @@ func (p *pass) collect() {
 	if p.create != nil {
 		p.plan.Grow = append(p.plan.Grow, *p.create)
 	}
-	var shrink []Change
+	var shrink []change.Change
 	for _, v := range p.all() {
 		e, ok := p.edits[v.Name]
 		if !ok || !e.changes() {
 			continue
 		}
-		change := UpdateReplicaSet{From: e.from, To: e.to, Reason: joinReasons(e.reasons)}
+		made := change.UpdateReplicaSet{From: e.from, To: e.to, Reason: joinReasons(e.reasons)}
 		if e.to.Spec.Replicas != nil && *e.to.Spec.Replicas < v.desired() {
-			shrink = append(shrink, change)
+			shrink = append(shrink, made)
 			continue
 		}
-		p.plan.Grow = append(p.plan.Grow, change)
+		p.plan.Grow = append(p.plan.Grow, made)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.serviceEdits)) {
 		p.plan.Route = append(p.plan.Route, p.serviceEdits[name])

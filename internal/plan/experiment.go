@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -86,12 +87,12 @@ func (p *pass) startExperiment(s spec.RunExperiment) string {
 	}
 	if refusal := p.experimentFailure(ex.Name); refusal != nil {
 		p.complain([]spec.Problem{{Field: s.Resolved.Field, Text: fmt.Sprintf("Experiment %q was refused: %s", ex.Name, refusal.Message)}})
-		p.wake(p.Now.Add(createRetry))
+		p.WakeAt(p.Now.Add(createRetry))
 		return "the API server refused the Experiment"
 	}
-	p.plan.Judge = append(p.plan.Judge, CreateExperiment{Experiment: ex, Reason: s.Resolved.Field})
-	p.note(TopicJudge, "begin experiment "+ex.Name, s.Resolved.Field)
-	p.event(v1alpha1.EventExperimentCreated, "Created Experiment '%s'", ex.Name)
+	p.plan.Judge = append(p.plan.Judge, change.CreateExperiment{Experiment: ex, Reason: s.Resolved.Field})
+	p.Note(change.TopicJudge, "begin experiment "+ex.Name, s.Resolved.Field)
+	p.Event(v1alpha1.EventExperimentCreated, "Created Experiment '%s'", ex.Name)
 	p.is.Canary.CurrentExperiment = ex.Name
 	return "experiment " + ex.Name + " has begun"
 }
@@ -110,7 +111,7 @@ func (p *pass) isTaken(name string) bool {
 	return failure != nil && failure.Taken || slices.ContainsFunc(p.Experiments, func(ex *v1alpha1.Experiment) bool { return ex.Name == name })
 }
 
-func (p *pass) experimentFailure(name string) *CreateFailure {
+func (p *pass) experimentFailure(name string) *change.CreateFailure {
 	for i := range p.ExperimentFailures {
 		if p.ExperimentFailures[i].Name == name {
 			return &p.ExperimentFailures[i]
@@ -198,8 +199,8 @@ func (p *pass) endExperiments() {
 		}
 		to := ex.DeepCopy()
 		to.Spec.Terminate = true
-		p.endFirst(TerminateExperiment{From: ex, To: to, Reason: reason})
-		p.note(TopicJudge, "end experiment "+ex.Name, reason)
+		p.endFirst(change.TerminateExperiment{From: ex, To: to, Reason: reason})
+		p.Note(change.TopicJudge, "end experiment "+ex.Name, reason)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
@@ -76,7 +77,7 @@ func (r *routing) named(destinations []traffic.Destination) []traffic.Destinatio
 			named = append(named, d)
 			continue
 		}
-		r.note(TopicWait, "traffic for service "+d.Service, "the status names it first, so that its pods stay")
+		r.Note(change.TopicWait, "traffic for service "+d.Service, "the status names it first, so that its pods stay")
 	}
 	return named
 }
@@ -104,7 +105,7 @@ func (r *routing) lookAtExperiment() {
 	for _, d := range r.next.Additional {
 		sent := slices.ContainsFunc(before, func(was traffic.Destination) bool { return was.Service == d.Service && was.Hash == d.Hash })
 		if !sent && r.LiveExperiment != name {
-			r.need(NeedLiveExperiment{Name: name})
+			r.Need(change.NeedLiveExperiment{Name: name})
 		}
 	}
 }
@@ -114,14 +115,14 @@ func (r *routing) tellAdditional() {
 	before := r.recordedAdditional()
 	for _, d := range r.next.Additional {
 		if !slices.Contains(before, d) {
-			r.event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight of experiment service '%s' updated to %d", d.Service, d.Weight)
-			r.note(TopicRoute, fmt.Sprintf("send %s to service %s", r.portionText(d.Weight), d.Service), "the experiment runs")
+			r.Event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight of experiment service '%s' updated to %d", d.Service, d.Weight)
+			r.Note(change.TopicRoute, fmt.Sprintf("send %s to service %s", r.portionText(d.Weight), d.Service), "the experiment runs")
 		}
 	}
 	for _, d := range before {
 		if !slices.ContainsFunc(r.next.Additional, func(n traffic.Destination) bool { return n.Service == d.Service }) {
-			r.event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight of experiment service '%s' updated to 0", d.Service)
-			r.note(TopicRoute, "send nothing to service "+d.Service+" any more", "the experiment is over, or the template has no pods")
+			r.Event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight of experiment service '%s' updated to 0", d.Service)
+			r.Note(change.TopicRoute, "send nothing to service "+d.Service+" any more", "the experiment is over, or the template has no pods")
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
@@ -31,7 +32,7 @@ func TestNobodyIsSentToAnExperimentThatHasEnded(t *testing.T) {
 
 	cached := sends
 	cached.LiveExperiment = ""
-	if needs := plan.Next(cached).Needs; !slices.Equal(needs, []plan.Need{plan.NeedLiveExperiment{Name: name}}) {
+	if needs := plan.Next(cached).Needs; !slices.Equal(needs, []change.Need{change.NeedLiveExperiment{Name: name}}) {
 		t.Errorf("by a cache alone it needs %v", needs)
 	}
 	ended := sends

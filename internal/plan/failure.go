@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -40,12 +41,12 @@ func (p *pass) cannotCreate() {
 
 	message := clean.Text("Failed to create replica set \"" + p.CreateFailure.Name + "\": " + p.CreateFailure.Message)
 	if p.condition(v1alpha1.ConditionProgressing).Message != message {
-		p.warn(v1alpha1.ReasonReplicaSetCreateError, "%s", message)
+		p.Warn(v1alpha1.ReasonReplicaSetCreateError, "%s", message)
 	}
 	p.set(v1alpha1.ConditionProgressing, corev1.ConditionFalse, v1alpha1.ReasonReplicaSetCreateError, message)
-	p.note(TopicRefuse, "create "+p.CreateFailure.Name, p.CreateFailure.Message)
+	p.Note(change.TopicRefuse, "create "+p.CreateFailure.Name, p.CreateFailure.Message)
 	p.is.Phase, p.is.Message = v1alpha1.RolloutPhaseDegraded, v1alpha1.ReasonReplicaSetCreateError+": "+message
-	p.wake(p.Now.Add(createRetry))
+	p.WakeAt(p.Now.Add(createRetry))
 	p.record()
 }
 
@@ -87,6 +88,6 @@ func (p *pass) tryNextHash() {
 		count += *p.is.CollisionCount
 	}
 	p.is.CollisionCount = &count
-	p.note(TopicRefuse, "the name "+p.CreateFailure.Name+" is taken", "another hash is tried")
+	p.Note(change.TopicRefuse, "the name "+p.CreateFailure.Name+" is taken", "another hash is tried")
 	p.record()
 }

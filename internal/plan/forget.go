@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/change"
 )
 
 // forgetRuns deletes AnalysisRuns that have ended and play no part any more. One that this pass has no more use for stays until that is
@@ -22,8 +23,8 @@ func (p *pass) forgetRuns() {
 	}
 	phase := func(run *v1alpha1.AnalysisRun) v1alpha1.AnalysisPhase { return run.Status.Phase }
 	forget(p, "analyses", over, phase, func(run *v1alpha1.AnalysisRun, reason string) {
-		p.plan.Shrink = append(p.plan.Shrink, DeleteAnalysisRun{Run: run, Reason: reason})
-		p.note(TopicJudge, "delete analysis "+run.Name, reason)
+		p.plan.Shrink = append(p.plan.Shrink, change.DeleteAnalysisRun{Run: run, Reason: reason})
+		p.Note(change.TopicJudge, "delete analysis "+run.Name, reason)
 	})
 }
 
@@ -37,8 +38,8 @@ func (p *pass) forgetExperiments() {
 	}
 	phase := func(ex *v1alpha1.Experiment) v1alpha1.AnalysisPhase { return ex.Status.Phase }
 	forget(p, "experiments", over, phase, func(ex *v1alpha1.Experiment, reason string) {
-		p.plan.Shrink = append(p.plan.Shrink, DeleteExperiment{Experiment: ex, Reason: reason})
-		p.note(TopicJudge, "delete experiment "+ex.Name, reason)
+		p.plan.Shrink = append(p.plan.Shrink, change.DeleteExperiment{Experiment: ex, Reason: reason})
+		p.Note(change.TopicJudge, "delete experiment "+ex.Name, reason)
 	})
 }
 

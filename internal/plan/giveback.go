@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
@@ -29,7 +30,7 @@ func (p *pass) giveBack(named ...traffic.Router) {
 	}
 	for _, route := range routes {
 		p.routeWrites = append(p.routeWrites, route)
-		p.note(TopicRoute, "release "+route.From.GetKind()+" "+route.From.GetName(), route.Reason)
+		p.Note(change.TopicRoute, "release "+route.From.GetKind()+" "+route.From.GetName(), route.Reason)
 	}
 	unnamed := p.unnamedServices()
 	if len(p.problems) > 0 || len(p.routeWrites) > 0 && p.answer(unnamed) {
@@ -51,7 +52,7 @@ func (p *pass) carriesAlone() bool {
 		needed = p.spec.Replicas
 	}
 	if have := stable.certain(); have < needed {
-		p.note(TopicWait, "the routes keep their weights", fmt.Sprintf("%d of %d pods of the stable version available", have, needed))
+		p.Note(change.TopicWait, "the routes keep their weights", fmt.Sprintf("%d of %d pods of the stable version available", have, needed))
 		return false
 	}
 	return true
@@ -84,14 +85,14 @@ func (p *pass) withUnnamed(services ...string) []string {
 }
 
 // unnamedRoutes take out of objects that the spec does not name any more what a router put there for this Rollout.
-func (p *pass) unnamedRoutes(named []traffic.Router) []WriteRoute {
+func (p *pass) unnamedRoutes(named []traffic.Router) []change.WriteRoute {
 	keep := map[traffic.Key]bool{}
 	for _, router := range named {
 		for _, ref := range router.Refs() {
 			keep[ref.Key()] = true
 		}
 	}
-	var writes []WriteRoute
+	var writes []change.WriteRoute
 	owner := p.routeOwner()
 	for _, key := range slices.SortedFunc(maps.Keys(p.Routes), compareKeys) {
 		from := p.Routes[key]
@@ -102,7 +103,7 @@ func (p *pass) unnamedRoutes(named []traffic.Router) []WriteRoute {
 		if to != nil && equality.Semantic.DeepEqual(from.Object, to.Object) {
 			continue
 		}
-		writes = append(writes, WriteRoute{From: from, To: to, Reason: notNamed})
+		writes = append(writes, change.WriteRoute{From: from, To: to, Reason: notNamed})
 	}
 	return writes
 }

@@ -1,6 +1,10 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sluice-delivery/sluice/internal/change"
+)
 
 // forget deletes old ReplicaSets beyond the history limit, the oldest first, as long as they have no pods.
 func (p *pass) forget() {
@@ -15,8 +19,8 @@ func (p *pass) forget() {
 			continue
 		}
 		reason := fmt.Sprintf("%d old revisions are kept", p.spec.RevisionHistoryLimit)
-		p.plan.Shrink = append(p.plan.Shrink, DeleteReplicaSet{ReplicaSet: v.ReplicaSet, Reason: reason})
-		p.note(TopicShrink, fmt.Sprintf("delete %s of revision %d", v.Name, v.revision), reason)
+		p.plan.Shrink = append(p.plan.Shrink, change.DeleteReplicaSet{ReplicaSet: v.ReplicaSet, Reason: reason})
+		p.Note(change.TopicShrink, fmt.Sprintf("delete %s of revision %d", v.Name, v.revision), reason)
 		excess--
 	}
 }

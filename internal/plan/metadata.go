@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -40,7 +41,7 @@ func (p *pass) dress() {
 	if wanted := p.metadataOf(p.is.CurrentPodHash); p.create != nil && !wanted.Empty() {
 		set := p.create.ReplicaSet
 		spec.Dress{}.Change(set, wanted, false)
-		p.note(TopicLabel, "put "+wanted.String()+" on pods of "+set.Name, p.part(p.is.CurrentPodHash))
+		p.Note(change.TopicLabel, "put "+wanted.String()+" on pods of "+set.Name, p.part(p.is.CurrentPodHash))
 	}
 	for _, v := range p.all() {
 		p.dressVersion(v, p.metadataOf(v.hash), p.part(v.hash))
@@ -84,9 +85,9 @@ func (p *pass) dressVersion(v *version, wanted spec.Metadata, why string) {
 		dress.Change(p.editFor(v, why).to, wanted, hasPods)
 		p.redressed = p.redressed || hasPods
 		if wanted.Empty() {
-			p.note(TopicLabel, "take "+dress.Template.String()+" off pods of "+v.Name, why)
+			p.Note(change.TopicLabel, "take "+dress.Template.String()+" off pods of "+v.Name, why)
 		} else {
-			p.note(TopicLabel, "put "+wanted.String()+" on pods of "+v.Name, why)
+			p.Note(change.TopicLabel, "put "+wanted.String()+" on pods of "+v.Name, why)
 		}
 	case dress.Settled():
 	case !hasPods:
@@ -100,10 +101,10 @@ func (p *pass) dressVersion(v *version, wanted spec.Metadata, why string) {
 func (p *pass) dressPods(v *version, dress spec.Dress, why string) {
 	running, looked := p.Pods[v.hash]
 	if !looked {
-		p.need(NeedPods{Hash: v.hash})
+		p.Need(change.NeedPods{Hash: v.hash})
 		return
 	}
-	var changes []Change
+	var changes []change.Change
 	refused := 0
 	for _, pod := range running {
 		if pod.DeletionTimestamp != nil {
@@ -117,18 +118,18 @@ func (p *pass) dressPods(v *version, dress spec.Dress, why string) {
 			refused++
 			p.refusals = append(p.refusals, refusal.Message)
 			if again := refusal.At.Add(refusalRetry); p.Now.Before(again) {
-				p.wake(again)
+				p.WakeAt(again)
 				continue
 			}
 		}
-		changes = append(changes, UpdatePod{From: pod, To: to, Reason: why})
+		changes = append(changes, change.UpdatePod{From: pod, To: to, Reason: why})
 	}
 	if len(changes)+refused == 0 {
 		dress.Settle(p.editFor(v, "all its pods are labelled").to)
 		return
 	}
 	if refused > 0 {
-		p.note(TopicWait, fmt.Sprintf("the labels of %s of %s", pods(int32(refused)), v.Name), p.refusals[len(p.refusals)-1])
+		p.Note(change.TopicWait, fmt.Sprintf("the labels of %s of %s", pods(int32(refused)), v.Name), p.refusals[len(p.refusals)-1])
 	}
 	if len(changes) == 0 {
 		return
@@ -139,8 +140,8 @@ func (p *pass) dressPods(v *version, dress spec.Dress, why string) {
 		changes = changes[:podsAPass]
 	}
 	p.plan.Label = append(p.plan.Label, changes...)
-	p.note(TopicLabel, text, why)
-	p.wake(p.Now.Add(labelPace))
+	p.Note(change.TopicLabel, text, why)
+	p.WakeAt(p.Now.Add(labelPace))
 }
 
 // labelled reports whether all pods carry what their version's part asks for, as the status has the parts after this pass. Those that the

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
@@ -51,7 +52,7 @@ func hashOf(rs *appsv1.ReplicaSet) string { return rs.Labels[v1alpha1.PodTemplat
 
 func TestPodsAreLookedAtOnlyWhenThatCanTell(t *testing.T) {
 	o := relabelled(t, 2)
-	if p := plan.Next(o); len(p.Needs) != 1 || p.Needs[0] != (plan.NeedPods{Hash: hashOf(o.ReplicaSets[0])}) {
+	if p := plan.Next(o); len(p.Needs) != 1 || p.Needs[0] != (change.NeedPods{Hash: hashOf(o.ReplicaSets[0])}) {
 		t.Errorf("needs %v, want the pods of the ReplicaSet whose template has changed", p.Needs)
 	}
 	o.ReplicaSets[0].Status.ObservedGeneration--
@@ -78,8 +79,8 @@ func TestC40ManyPodsAreLabelledSomeAtATime(t *testing.T) {
 			t.Errorf("another look in %s, want one within a second, and not at once", wake)
 		}
 		done := len(running) - remaining(running)
-		for i, change := range p.Label {
-			to := change.(plan.UpdatePod).To
+		for i, made := range p.Label {
+			to := made.(change.UpdatePod).To
 			if to.Labels["role"] != "steady" || to.Labels["app"] != "web" {
 				t.Fatalf("labels of %s become %v", to.Name, to.Labels)
 			}

@@ -1,12 +1,12 @@
 package plan
 
 import (
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
@@ -23,17 +23,17 @@ func Next(o Observed) Plan {
 	p := newPass(o, r)
 	if len(problems) > 0 {
 		p.refuse(problems)
-		return p.plan
+		return p.done()
 	}
 	if p.adopts() {
-		return p.plan
+		return p.done()
 	}
 	if o.CreateFailure != nil {
 		p.cannotCreate()
-		return p.plan
+		return p.done()
 	}
 	if p.begins() && p.restartUnreported() {
-		return p.plan
+		return p.done()
 	}
 	p.revise()
 	p.lookForRestart()
@@ -55,6 +55,12 @@ func Next(o Observed) Plan {
 	p.forgetRuns()
 	p.forgetExperiments()
 	p.conclude()
+	return p.done()
+}
+
+// done is the plan with all that the pass had to say.
+func (p *pass) done() Plan {
+	p.plan.Events, p.plan.Notes, p.plan.Needs, p.plan.Wake = p.Events, p.Notes, p.Needs, p.Wake
 	return p.plan
 }
 
@@ -72,9 +78,9 @@ type pass struct {
 	// edits are the ReplicaSets that change, by name, so that all changes of one are one write.
 	edits map[string]*edit
 	// serviceEdits are the Services that change, by name.
-	serviceEdits map[string]UpdateService
+	serviceEdits map[string]change.UpdateService
 	// routeWrites are the changes to objects of traffic routers, in the order of the routers.
-	routeWrites []Change
+	routeWrites []change.Change
 	// routing is the split of a routed canary's traffic; nil where the share of the pods is the share of the traffic.
 	routing *routing
 	// serving is the version that the active Service of a blue-green rollout ought to select; nil until that is decided.
@@ -84,7 +90,7 @@ type pass struct {
 	// problems are what is wrong with the objects that the spec names.
 	problems []spec.Problem
 	// create is the new version's ReplicaSet while there is none.
-	create *CreateReplicaSet
+	create *change.CreateReplicaSet
 	// begun and retried say what happened in this pass that conditions report.
 	begun, retried bool
 
@@ -108,6 +114,7 @@ type pass struct {
 	expired string
 
 	plan Plan
+	change.Journal
 }
 
 // unreadableAbort tells a person who aborts an update of which the spec cannot be read that nothing comes of it for now.
@@ -130,25 +137,9 @@ func newPass(o Observed, r spec.Rollout) *pass {
 		elsewhere:   Elsewhere(o.Rollout),
 		edits:       map[string]*edit{},
 
-		serviceEdits: map[string]UpdateService{},
+		serviceEdits: map[string]change.UpdateService{},
 	}
 }
-
-func (p *pass) note(topic Topic, text, reason string) {
-	p.plan.Notes = append(p.plan.Notes, Note{Topic: topic, Text: text, Reason: reason})
-}
-
-func (p *pass) event(reason string, format string, args ...any) {
-	p.plan.Events = append(p.plan.Events, Event{Reason: reason, Message: fmt.Sprintf(format, args...)})
-}
-
-func (p *pass) warn(reason string, format string, args ...any) {
-	p.event(reason, format, args...)
-	p.plan.Events[len(p.plan.Events)-1].Warning = true
-}
-
-// wake asks for another look at t.
-func (p *pass) wake(t time.Time) { p.plan.Wake = earliest(p.plan.Wake, t) }
 
 // promoted reports whether the current version is the stable one: nothing is being updated.
 func (p *pass) promoted() bool { return p.is.StableRS != "" && p.is.StableRS == p.is.CurrentPodHash }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 
@@ -134,12 +133,4 @@ func maxRevision(of []*version) int64 {
 		highest = max(highest, v.revision)
 	}
 	return highest
-}
-
-// earliest returns the earlier of two times, where the zero time is never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
-		return b
-	}
-	return a
 }

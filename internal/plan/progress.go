@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 )
 
 // giveUp aborts the update where the controller has to: an analysis failed, or the deadline has passed and the spec asks for it.
@@ -31,7 +32,7 @@ func (p *pass) abort(why string) {
 	s.PauseConditions, s.ControllerPause = nil, false
 	p.goTo(0)
 	p.aborted = why
-	p.note(TopicUpdate, "aborted: back to the stable version", why)
+	p.Note(change.TopicUpdate, "aborted: back to the stable version", why)
 }
 
 // progress is what the condition Progressing says.
@@ -86,7 +87,7 @@ func (p *pass) setProgressing() {
 		p.touch(v1alpha1.ConditionProgressing)
 	}
 	if is.reason == v1alpha1.ReasonRolloutAborted {
-		p.warn(v1alpha1.ReasonRolloutAborted, "%s", is.message)
+		p.Warn(v1alpha1.ReasonRolloutAborted, "%s", is.message)
 	}
 }
 
@@ -121,7 +122,7 @@ func (p *pass) overdue() bool {
 	// A whole second on top, since the API stores no fractions: the deadline never comes early.
 	deadline := progressing.LastUpdateTime.Add(p.spec.ProgressDeadline + time.Second)
 	if p.Now.Before(deadline) {
-		p.wake(deadline)
+		p.WakeAt(deadline)
 		return false
 	}
 	return true

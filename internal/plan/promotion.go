@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -34,7 +35,7 @@ func (p *pass) passedBehind(b spec.BlueGreen) bool {
 		failure:   "Blue/green post-promotion analysis phase error/failed",
 	})
 	if !passed {
-		p.note(TopicWait, "promotion", missing)
+		p.Note(change.TopicWait, "promotion", missing)
 		p.limitAnalysis(b)
 	}
 	return passed
@@ -58,7 +59,7 @@ func (p *pass) limitAnalysis(b spec.BlueGreen) {
 	switch {
 	case b.PostPromotionLimit == 0 || last == nil:
 	case p.Now.Before(deadline):
-		p.wake(deadline)
+		p.WakeAt(deadline)
 	default:
 		p.expired = last.Name
 	}

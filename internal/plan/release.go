@@ -2,6 +2,7 @@ package plan
 
 import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -16,15 +17,15 @@ func (p *pass) release(name string) {
 	keeper := p.keeper()
 	switch {
 	case keeper == nil:
-		p.note(TopicWait, "the release of service "+name, "no version has pods yet")
+		p.Note(change.TopicWait, "the release of service "+name, "no version has pods yet")
 	case p.promoted() && p.onlyPods(keeper) && p.replaced(keeper):
 		p.free(name)
 	case p.routing != nil && p.routing.holds:
-		p.note(TopicWait, "service "+name, "routes may send to it, and "+keeper.Name+" has too few pods for that")
+		p.Note(change.TopicWait, "service "+name, "routes may send to it, and "+keeper.Name+" has too few pods for that")
 	case keeper.certain() >= min(1, p.spec.Replicas):
 		p.point(name, keeper.hash, notNamed+", and other versions have pods")
 	default:
-		p.note(TopicWait, "service "+name, keeper.Name+" has no available pod")
+		p.Note(change.TopicWait, "service "+name, keeper.Name+" has no available pod")
 	}
 }
 
@@ -32,7 +33,7 @@ func (p *pass) free(name string) {
 	freed := p.editService(name, notNamed)
 	delete(freed.Spec.Selector, v1alpha1.PodTemplateHashLabel)
 	delete(freed.Annotations, v1alpha1.ManagedByAnnotation)
-	p.note(TopicRoute, "release service "+name, notNamed)
+	p.Note(change.TopicRoute, "release service "+name, notNamed)
 }
 
 // keeper is the version that whoever uses a Service is to get to that is not named any more: the stable one, or what serves in its place.

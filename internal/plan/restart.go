@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -48,15 +49,15 @@ func (p *pass) lookForRestart() {
 	}
 	at := p.Rollout.Spec.RestartAt
 	if p.Now.Before(at.Time) {
-		p.note(TopicWait, "the restart", "until "+at.UTC().Format(time.RFC3339))
-		p.wake(at.Time)
+		p.Note(change.TopicWait, "the restart", "until "+at.UTC().Format(time.RFC3339))
+		p.WakeAt(at.Time)
 		return
 	}
 	r := &restart{before: *at, surge: p.spec.MaxUnavailable() == 0}
 	for _, v := range p.restartOrder() {
 		seen, looked := p.Pods[v.hash]
 		if !looked {
-			p.need(NeedPods{Hash: v.hash})
+			p.Need(change.NeedPods{Hash: v.hash})
 			continue
 		}
 		if v.believe(seen, p.Now) {
@@ -66,7 +67,7 @@ func (p *pass) lookForRestart() {
 			r.of, r.old = v, old
 		}
 	}
-	if len(p.plan.Needs) == 0 {
+	if len(p.Needs) == 0 {
 		p.restart = r
 	}
 }
@@ -95,14 +96,14 @@ func (p *pass) restartUnreported() bool {
 	for _, v := range p.restartOrder() {
 		seen, looked := p.Pods[v.hash]
 		if !looked {
-			p.need(NeedPods{Hash: v.hash})
+			p.Need(change.NeedPods{Hash: v.hash})
 		} else if set := (version{ReplicaSet: v.ReplicaSet}); set.believe(seen, p.Now) {
-			p.note(TopicWait, "the update", fmt.Sprintf("%s has not reported yet that a pod of it was restarted", v.Name))
-			p.wake(p.Now.Add(time.Second))
+			p.Note(change.TopicWait, "the update", fmt.Sprintf("%s has not reported yet that a pod of it was restarted", v.Name))
+			p.WakeAt(p.Now.Add(time.Second))
 			return true
 		}
 	}
-	return len(p.plan.Needs) > 0
+	return len(p.Needs) > 0
 }
 
 // believe takes the number of available pods from the pods, where that is less than what the ReplicaSet says, and reports whether it is.
@@ -183,27 +184,27 @@ func (p *pass) replaceOld() {
 		return
 	}
 	if r.of == nil && r.unreported {
-		p.wake(p.Now.Add(restartCheck))
-		p.note(TopicWait, "the end of the restart", "a ReplicaSet has not reported yet that a pod of it was restarted")
+		p.WakeAt(p.Now.Add(restartCheck))
+		p.Note(change.TopicWait, "the end of the restart", "a ReplicaSet has not reported yet that a pod of it was restarted")
 		return
 	}
 	if r.of == nil {
 		p.is.RestartedAt = r.before.DeepCopy()
-		p.note(TopicUpdate, "all pods are restarted", "none is older than "+r.before.UTC().Format(time.RFC3339))
+		p.Note(change.TopicUpdate, "all pods are restarted", "none is older than "+r.before.UTC().Format(time.RFC3339))
 		return
 	}
-	p.wake(p.Now.Add(restartCheck))
+	p.WakeAt(p.Now.Add(restartCheck))
 	if p.shrinks() { // what goes for another reason is not there to stand in for what is restarted
-		p.note(TopicWait, "the restart", "a version is being scaled down")
+		p.Note(change.TopicWait, "the restart", "a version is being scaled down")
 		return
 	}
 	spared, why := p.spare()
 	for _, pod := range spared {
-		p.plan.Shrink = append(p.plan.Shrink, EvictPod{Pod: pod, Reason: why})
-		p.note(TopicShrink, "restart pod "+pod.Name, why)
+		p.plan.Shrink = append(p.plan.Shrink, change.EvictPod{Pod: pod, Reason: why})
+		p.Note(change.TopicShrink, "restart pod "+pod.Name, why)
 	}
 	if len(spared) == 0 {
-		p.note(TopicWait, fmt.Sprintf("the restart of %s of %s", pods(int32(len(r.old))), r.of.Name), why)
+		p.Note(change.TopicWait, fmt.Sprintf("the restart of %s of %s", pods(int32(len(r.old))), r.of.Name), why)
 	}
 }
 

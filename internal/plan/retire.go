@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 )
 
 // deadline is when a version may lose its pods, zero if it has no deadline. The annotation on its ReplicaSet is wire format.
@@ -128,8 +129,8 @@ func (p *pass) retire(v *version, d delay, r retirement) {
 		if v.desired() < r.size { // never fewer: it may be what one goes back to
 			p.scale(v, r.size, "kept whole "+until)
 		}
-		p.note(TopicWait, fmt.Sprintf("%s keeps its pods %s", v.Name, until), r.reason)
-		p.wake(deadline)
+		p.Note(change.TopicWait, fmt.Sprintf("%s keeps its pods %s", v.Name, until), r.reason)
+		p.WakeAt(deadline)
 		return
 	}
 	if p.unreferenced(v.hash, r.services) {

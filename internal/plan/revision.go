@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -52,14 +53,14 @@ func (p *pass) begin(hash string) {
 	p.goTo(0)
 	if window := p.spec.RollbackWindow; p.fast && !p.isBlueGreen() {
 		p.goTo(p.stepCount())
-		p.event(v1alpha1.EventSkipSteps, "Rollback within the window of %d revisions", window)
-		p.note(TopicUpdate, "back to an earlier version: all steps are skipped", fmt.Sprintf("rollbackWindow of %d revisions", window))
+		p.Event(v1alpha1.EventSkipSteps, "Rollback within the window of %d revisions", window)
+		p.Note(change.TopicUpdate, "back to an earlier version: all steps are skipped", fmt.Sprintf("rollbackWindow of %d revisions", window))
 	}
 	if p.promoted() {
 		p.goTo(p.stepCount())
 		if p.begun && p.was.CurrentPodHash != "" {
-			p.event(v1alpha1.EventSkipSteps, "Rollback to stable ReplicaSets")
-			p.note(TopicUpdate, "back to the stable version: all steps are skipped", "the template is that of "+s.StableRS)
+			p.Event(v1alpha1.EventSkipSteps, "Rollback to stable ReplicaSets")
+			p.Note(change.TopicUpdate, "back to the stable version: all steps are skipped", "the template is that of "+s.StableRS)
 		}
 	}
 }
@@ -110,7 +111,7 @@ func (p *pass) obey() {
 	case s.Abort && s.AbortedAt == nil:
 		now := p.now()
 		s.AbortedAt = &now
-		p.note(TopicUpdate, "aborted: back to the stable version", "status.abort is set")
+		p.Note(change.TopicUpdate, "aborted: back to the stable version", "status.abort is set")
 	case !s.Abort && s.AbortedAt != nil:
 		s.AbortedAt = nil
 		s.BlueGreen.ScaleUpPreviewCheckPoint = false
@@ -118,9 +119,9 @@ func (p *pass) obey() {
 		p.retried = true
 		p.goTo(0)
 		if s.PromoteFull {
-			p.note(TopicUpdate, "tried again, without steps", "a full promotion was requested after the abort")
+			p.Note(change.TopicUpdate, "tried again, without steps", "a full promotion was requested after the abort")
 		} else {
-			p.note(TopicUpdate, "tried again from the first step", "status.abort was cleared")
+			p.Note(change.TopicUpdate, "tried again from the first step", "status.abort was cleared")
 		}
 	}
 	if s.Abort {
@@ -139,10 +140,10 @@ func (p *pass) number() {
 	}
 	p.annotations[v1alpha1.RevisionAnnotation] = strconv.FormatInt(revision, 10)
 	if p.begun {
-		p.event(v1alpha1.EventRolloutUpdated, "Rollout updated to revision %d", revision)
+		p.Event(v1alpha1.EventRolloutUpdated, "Rollout updated to revision %d", revision)
 	}
 	if p.new == nil {
-		p.create = &CreateReplicaSet{ReplicaSet: p.newReplicaSet(revision)}
+		p.create = &change.CreateReplicaSet{ReplicaSet: p.newReplicaSet(revision)}
 		return
 	}
 	p.refresh(revision)

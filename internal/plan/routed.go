@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -22,7 +23,7 @@ func (p *pass) routedCanary(c spec.Canary) {
 	if why := p.mayNotScale(); why == "" {
 		r.size()
 	} else {
-		p.note(TopicWait, "nothing is scaled and no step ends", why)
+		p.Note(change.TopicWait, "nothing is scaled and no step ends", why)
 		if p.create != nil {
 			p.scaleNew(0, why)
 		}
@@ -128,10 +129,10 @@ func (r *routing) weigh() (weight int32, why string) {
 	case next == want:
 		return next, why
 	case want > r.now:
-		r.note(TopicWait, fmt.Sprintf("%s to the canary", r.portionText(want)), fmt.Sprintf("%d of %d pods available", m.canary, size))
+		r.Note(change.TopicWait, fmt.Sprintf("%s to the canary", r.portionText(want)), fmt.Sprintf("%d of %d pods available", m.canary, size))
 		return next, "its available pods can carry that"
 	}
-	r.note(TopicWait, fmt.Sprintf("%s to the canary", r.portionText(want)), fmt.Sprintf("%d of %d pods of the stable version available",
+	r.Note(change.TopicWait, fmt.Sprintf("%s to the canary", r.portionText(want)), fmt.Sprintf("%d of %d pods of the stable version available",
 		m.stable, share(r.canary.MaxWeight-want, r.replicas(), r.canary.MaxWeight)))
 	return next, "the stable version cannot carry more yet"
 }
@@ -157,7 +158,7 @@ func (r *routing) bothSendToStable() bool {
 		}
 	}
 	if !r.ServicesLive { // a cache may not have what an earlier pass pointed
-		r.need(NeedLiveServices{})
+		r.Need(change.NeedLiveServices{})
 	}
 	return r.ServicesLive
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -26,7 +27,7 @@ func (r *routing) pointStable() {
 	}
 	have, needed := v.fleet().serving(), r.neededBehindStable()
 	if have < needed || v.stale() {
-		r.note(TopicWait, fmt.Sprintf("service %s to select the stable version", name), fmt.Sprintf("%d of %d pods available", have, needed))
+		r.Note(change.TopicWait, fmt.Sprintf("service %s to select the stable version", name), fmt.Sprintf("%d of %d pods available", have, needed))
 		return
 	}
 	r.point(name, v.hash, "it is the stable version")
@@ -77,11 +78,11 @@ func (r *routing) pointCanary() {
 	}
 	carries := r.now > 0 && (r.carrier() != nil || !r.inForce)
 	if carries && (v != r.new || !r.standsIn()) {
-		r.note(TopicWait, fmt.Sprintf("service %s to select %s", name, v.Name), fmt.Sprintf("it carries %s of the traffic", r.portionText(r.now)))
+		r.Note(change.TopicWait, fmt.Sprintf("service %s to select %s", name, v.Name), fmt.Sprintf("it carries %s of the traffic", r.portionText(r.now)))
 		return
 	}
 	if have, needed := v.fleet().serving(), r.neededBehind(name, v); have < needed {
-		r.note(TopicWait, fmt.Sprintf("service %s to select %s", name, v.Name), fmt.Sprintf("%d of %d pods available", have, needed))
+		r.Note(change.TopicWait, fmt.Sprintf("service %s to select %s", name, v.Name), fmt.Sprintf("%d of %d pods available", have, needed))
 		r.leaveOvertaken(name)
 		return
 	}

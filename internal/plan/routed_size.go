@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -196,10 +197,10 @@ func (r *routing) mayShrink(v *version, to int32) bool {
 	case to == 0 && r.serves(v):
 		return false
 	case !r.inForce:
-		r.note(TopicWait, v.Name+" keeps its pods", "the routers have not been seen to send as they should")
+		r.Note(change.TopicWait, v.Name+" keeps its pods", "the routers have not been seen to send as they should")
 		return false
 	case !r.ServicesLive || !r.RoutesLive:
-		r.need(NeedLiveRouting{})
+		r.Need(change.NeedLiveRouting{})
 		return false
 	}
 	return true

@@ -7,22 +7,13 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
-
-// WriteRoute changes an object of a traffic router: only what differs between From and To is written, and only if the object still
-// has From's resourceVersion. Without From the object is created, without To deleted.
-type WriteRoute struct {
-	From, To *unstructured.Unstructured
-	Reason   string
-}
-
-func (WriteRoute) isChange() {}
 
 // routing is what a pass knows of the split of a routed canary's traffic, and what it decides about it.
 type routing struct {
@@ -127,8 +118,8 @@ func (r *routing) carriedOut(s traffic.Split) bool {
 }
 
 // changes are the writes that lead from what is to what should be, in a stable order, but for objects with problems.
-func (d rendered) changes(reason string, problems []spec.Problem) []Change {
-	var changes []Change
+func (d rendered) changes(reason string, problems []spec.Problem) []change.Change {
+	var changes []change.Change
 	for _, ref := range d.router.Refs() {
 		if slices.ContainsFunc(problems, func(p spec.Problem) bool { return ref.Field != "" && p.Field == ref.Field }) {
 			continue
@@ -137,7 +128,7 @@ func (d rendered) changes(reason string, problems []spec.Problem) []Change {
 		if have == nil && should == nil || have != nil && should != nil && equality.Semantic.DeepEqual(have.Object, should.Object) {
 			continue
 		}
-		changes = append(changes, WriteRoute{From: have, To: should, Reason: reason})
+		changes = append(changes, change.WriteRoute{From: have, To: should, Reason: reason})
 	}
 	return changes
 }
@@ -149,7 +140,7 @@ func (r *routing) route(weight int32, reason string) {
 	all, problems := r.render(r.next)
 	r.complain(problems)
 	if !r.isRecorded(r.routers) {
-		r.note(TopicWait, "the routes of other namespaces", "it is recorded first which these are")
+		r.Note(change.TopicWait, "the routes of other namespaces", "it is recorded first which these are")
 		return
 	}
 	if r.holds {
@@ -164,11 +155,11 @@ func (r *routing) route(weight int32, reason string) {
 	r.lookAtExperiment()
 	r.tellAdditional()
 	if weight != r.now {
-		r.event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight updated from %d to %d", r.now, weight)
-		r.note(TopicRoute, fmt.Sprintf("send %s to the canary", r.portionText(weight)), reason)
+		r.Event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight updated from %d to %d", r.now, weight)
+		r.Note(change.TopicRoute, fmt.Sprintf("send %s to the canary", r.portionText(weight)), reason)
 	} else if len(r.routeWrites) > 0 && slices.Equal(r.next.Additional, r.recordedAdditional()) {
 		text, why := r.whatDiffers(weight)
-		r.note(TopicRoute, text, why)
+		r.Note(change.TopicRoute, text, why)
 	}
 	r.is.Canary.Weights = &v1alpha1.TrafficWeights{Canary: recordOf(r.next.Canary), Stable: recordOf(r.next.Stable)}
 	for _, d := range r.experiments {

@@ -6,32 +6,9 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/clean"
 )
-
-// CreateAnalysisRun creates an AnalysisRun under a name that follows from the version. If the name is taken or the object is refused,
-// the shell asks again with [Observed.RunFailures].
-type CreateAnalysisRun struct {
-	Run    *v1alpha1.AnalysisRun
-	Reason string
-}
-
-// TerminateAnalysisRun ends an AnalysisRun: only what differs between From and To is written, and only if the object still has
-// From's resourceVersion. AnalysisRuns have no status subresource: such a patch must leave the status alone.
-type TerminateAnalysisRun struct {
-	From, To *v1alpha1.AnalysisRun
-	Reason   string
-}
-
-// DeleteAnalysisRun deletes an AnalysisRun that has ended, if it still has the resourceVersion given here.
-type DeleteAnalysisRun struct {
-	Run    *v1alpha1.AnalysisRun
-	Reason string
-}
-
-func (CreateAnalysisRun) isChange()    {}
-func (TerminateAnalysisRun) isChange() {}
-func (DeleteAnalysisRun) isChange()    {}
 
 // runRecord is a place in the status that remembers an AnalysisRun.
 type runRecord struct {
@@ -81,9 +58,9 @@ func (p *pass) remember(r runRecord, run *v1alpha1.AnalysisRun) {
 	if next.Status == previous {
 		return
 	}
-	tell := p.event
+	tell := p.Event
 	if analysis.Failed(next.Status) {
-		tell = p.warn
+		tell = p.Warn
 	}
 	tell(v1alpha1.EventAnalysisRunPrefix+string(next.Status), "%s Analysis Run '%s' Status New: '%s' Previous: '%s'", r.kind, next.Name, next.Status, previous)
 }
@@ -109,14 +86,14 @@ func (p *pass) endRuns() {
 		}
 		to := run.DeepCopy()
 		to.Spec.Terminate = true
-		p.endFirst(TerminateAnalysisRun{From: run, To: to, Reason: reason})
-		p.note(TopicJudge, "end analysis "+run.Name, reason)
+		p.endFirst(change.TerminateAnalysisRun{From: run, To: to, Reason: reason})
+		p.Note(change.TopicJudge, "end analysis "+run.Name, reason)
 	}
 }
 
 // endFirst ends something before anything else begins: of what takes the place of another, never do two go on, even if the process ends
 // or a write is not answered in between.
-func (p *pass) endFirst(c Change) { p.plan.Judge = slices.Insert(p.plan.Judge, 0, c) }
+func (p *pass) endFirst(c change.Change) { p.plan.Judge = slices.Insert(p.plan.Judge, 0, c) }
 
 // noUseFor is why an AnalysisRun is of no use, empty if it is of use.
 func (p *pass) noUseFor(run *v1alpha1.AnalysisRun) string {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -75,8 +76,8 @@ func (p *pass) point(name, hash, reason string) {
 	setKey(&s.Spec.Selector, v1alpha1.PodTemplateHashLabel, hash)
 	setKey(&s.Annotations, v1alpha1.ManagedByAnnotation, p.Rollout.Name)
 	if from != hash {
-		p.event(v1alpha1.EventSwitchService, "Switched selector for service '%s' from '%s' to '%s'", name, from, hash)
-		p.note(TopicRoute, fmt.Sprintf("point service %s to %s", name, hash), reason)
+		p.Event(v1alpha1.EventSwitchService, "Switched selector for service '%s' from '%s' to '%s'", name, from, hash)
+		p.Note(change.TopicRoute, fmt.Sprintf("point service %s to %s", name, hash), reason)
 	}
 }
 
@@ -85,7 +86,7 @@ func (p *pass) editService(name, reason string) *corev1.Service {
 		return e.To
 	}
 	from := p.service(name)
-	e := UpdateService{From: from, To: from.DeepCopy(), Reason: reason}
+	e := change.UpdateService{From: from, To: from.DeepCopy(), Reason: reason}
 	p.serviceEdits[name] = e
 	return e.To
 }
@@ -97,7 +98,7 @@ func (p *pass) unreferenced(hash string, services []string) bool {
 		return false
 	}
 	if !p.ServicesLive {
-		p.need(NeedLiveServices{})
+		p.Need(change.NeedLiveServices{})
 		return false
 	}
 	return true
@@ -123,12 +124,6 @@ func (p *pass) observedSelects(name string) string {
 		}
 	}
 	return ""
-}
-
-func (p *pass) need(n Need) {
-	if !slices.Contains(p.plan.Needs, n) {
-		p.plan.Needs = append(p.plan.Needs, n)
-	}
 }
 
 func setKey(m *map[string]string, key, value string) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -17,13 +18,13 @@ func (p *pass) advance(c spec.Canary) {
 	for !p.is.PromoteFull && p.at() < p.stepCount() {
 		step := c.Steps[p.at()]
 		if done, missing := p.complete(c, step); !done {
-			p.note(TopicWait, fmt.Sprintf("step %d of %d (%s)", p.at()+1, p.stepCount(), step), missing)
+			p.Note(change.TopicWait, fmt.Sprintf("step %d of %d (%s)", p.at()+1, p.stepCount(), step), missing)
 			return
 		}
 		p.leaveStep(step)
 		p.goTo(p.at() + 1)
-		p.event(v1alpha1.EventRolloutStepCompleted, "Rollout step %d/%d completed (%s)", p.at(), p.stepCount(), step)
-		p.note(TopicStep, fmt.Sprintf("step %d of %d is done", p.at(), p.stepCount()), step.String())
+		p.Event(v1alpha1.EventRolloutStepCompleted, "Rollout step %d/%d completed (%s)", p.at(), p.stepCount(), step)
+		p.Note(change.TopicStep, fmt.Sprintf("step %d of %d is done", p.at(), p.stepCount()), step.String())
 	}
 	p.finish(c)
 }
@@ -31,7 +32,7 @@ func (p *pass) advance(c spec.Canary) {
 // finish promotes the new version once it can carry everything.
 func (p *pass) finish(c spec.Canary) {
 	if why := p.unseenSize(); why != "" {
-		p.note(TopicWait, "promotion", why)
+		p.Note(change.TopicWait, "promotion", why)
 		return
 	}
 	available, wanted := p.new.fleet().available, p.spec.Replicas
@@ -39,12 +40,12 @@ func (p *pass) finish(c spec.Canary) {
 		wanted = p.routing.wanted()
 	}
 	if available < wanted && !c.Threshold.Met(available, p.spec.Replicas) {
-		p.note(TopicWait, "promotion", fmt.Sprintf("%d of %d pods of the new version available", available, wanted))
+		p.Note(change.TopicWait, "promotion", fmt.Sprintf("%d of %d pods of the new version available", available, wanted))
 		return
 	}
 	if p.routing != nil {
 		if carries, missing := p.routing.carries(); !carries {
-			p.note(TopicWait, "promotion", missing)
+			p.Note(change.TopicWait, "promotion", missing)
 			return
 		}
 	}
@@ -68,8 +69,8 @@ func (p *pass) promote(reason string) {
 	s.BlueGreen.ScaleUpPreviewCheckPoint = false
 	p.takeTurns()
 	p.goTo(p.stepCount())
-	p.event(v1alpha1.EventRolloutCompleted, "Rollout completed update to revision %s (%s): %s", p.revision(), s.CurrentPodHash, reason)
-	p.note(TopicUpdate, s.CurrentPodHash+" is the stable version now", reason)
+	p.Event(v1alpha1.EventRolloutCompleted, "Rollout completed update to revision %s (%s): %s", p.revision(), s.CurrentPodHash, reason)
+	p.Note(change.TopicUpdate, s.CurrentPodHash+" is the stable version now", reason)
 }
 
 // complete reports whether the current step is done, or else what it waits for.
@@ -115,7 +116,7 @@ func (p *pass) hold(reason v1alpha1.PauseReason, s spec.Pause) (done bool, missi
 	}
 	end := since.Add(s.Duration)
 	if p.Now.Before(end) {
-		p.wake(end)
+		p.WakeAt(end)
 		return false, "until " + end.UTC().Format(time.RFC3339)
 	}
 	p.endPause(reason)

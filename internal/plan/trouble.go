@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/clean"
 )
 
@@ -33,7 +34,7 @@ func (p *pass) doubt() {
 	first := min(firstDoubt, p.spec.ProgressDeadline)
 	for again := first; again < p.spec.ProgressDeadline; again *= 2 {
 		if still < again {
-			p.wake(last.LastUpdateTime.Add(again))
+			p.WakeAt(last.LastUpdateTime.Add(again))
 			break
 		}
 	}
@@ -43,7 +44,7 @@ func (p *pass) doubt() {
 	}
 	pods, looked := p.Pods[v.hash]
 	if !looked {
-		p.need(NeedPods{Hash: v.hash})
+		p.Need(change.NeedPods{Hash: v.hash})
 		return
 	}
 	late := last.Reason == v1alpha1.ReasonProgressDeadlineExceeded || still > p.spec.ProgressDeadline
@@ -51,7 +52,7 @@ func (p *pass) doubt() {
 	t.refusal = refusal
 	p.trouble, p.knowsPods = t.String(), true
 	if p.trouble != "" {
-		p.note(TopicWait, "pods of "+v.Name, p.trouble)
+		p.Note(change.TopicWait, "pods of "+v.Name, p.trouble)
 	}
 }
 

@@ -7,16 +7,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
-
-// ScaleWorkload changes how many pods the Deployment has that a workloadRef refers to, if it still has From's resourceVersion.
-type ScaleWorkload struct {
-	From, To *appsv1.Deployment
-	Reason   string
-}
-
-func (ScaleWorkload) isChange() {}
 
 // seeWorkload notes which generation of the workload this pass went by. It is of the very object whose template it used.
 func (p *pass) seeWorkload(annotations map[string]string) {
@@ -61,13 +54,13 @@ func (p *pass) takeOver() {
 		return
 	}
 	if p.isBlueGreen() && !p.ServicesLive { // the Deployment's pods serve until the active Service selects a version
-		p.need(NeedLiveServices{})
+		p.Need(change.NeedLiveServices{})
 		return
 	}
 	to := *deployment
 	to.Spec.Replicas = &target
-	p.plan.Shrink = append(p.plan.Shrink, ScaleWorkload{From: deployment, To: &to, Reason: why})
-	p.note(TopicShrink, fmt.Sprintf("scale Deployment %s from %d to %d", deployment.Name, have, target), why)
+	p.plan.Shrink = append(p.plan.Shrink, change.ScaleWorkload{From: deployment, To: &to, Reason: why})
+	p.Note(change.TopicShrink, fmt.Sprintf("scale Deployment %s from %d to %d", deployment.Name, have, target), why)
 }
 
 // carried is how many pods' worth of traffic the Rollout was seen to carry.

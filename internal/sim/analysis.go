@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
@@ -212,9 +213,9 @@ func (a *application) createRun(run *v1alpha1.AnalysisRun) {
 	have := a.findRun(run.Name)
 	switch {
 	case a.analyses.refused != "":
-		a.refuseRun(plan.CreateFailure{Name: run.Name, Message: a.analyses.refused})
+		a.refuseRun(change.CreateFailure{Name: run.Name, Message: a.analyses.refused})
 	case a.analyses.taken[run.Name], have != nil && !sameOwner(have, run):
-		a.refuseRun(plan.CreateFailure{Name: run.Name, Taken: true})
+		a.refuseRun(change.CreateFailure{Name: run.Name, Taken: true})
 	case have != nil: // made by a pass with an older view
 		a.Writes--
 		a.Conflict = true
@@ -231,7 +232,7 @@ func (a *application) createRun(run *v1alpha1.AnalysisRun) {
 	}
 }
 
-func (a *application) refuseRun(f plan.CreateFailure) {
+func (a *application) refuseRun(f change.CreateFailure) {
 	a.Writes--
 	a.RunFailure = &f
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -60,15 +61,15 @@ type Outcome struct {
 	// Crashed: the controller stopped before it was done.
 	Crashed bool
 	// CreateFailure is why a ReplicaSet could not be created. The plan must be made anew with it.
-	CreateFailure *plan.CreateFailure
+	CreateFailure *change.CreateFailure
 	// RunFailure is why an AnalysisRun could not be created. The plan must be made anew with it.
-	RunFailure *plan.CreateFailure
+	RunFailure *change.CreateFailure
 	// ExperimentFailure is why an Experiment could not be created. The plan must be made anew with it.
-	ExperimentFailure *plan.CreateFailure
+	ExperimentFailure *change.CreateFailure
 	// ServiceFailure is why a Service could not be created. The plan must be made anew with it.
-	ServiceFailure *plan.CreateFailure
+	ServiceFailure *change.CreateFailure
 	// PodRefusals are why pods could not be changed, by their names. The next observation has them.
-	PodRefusals map[string]plan.PodRefusal
+	PodRefusals map[string]change.PodRefusal
 	// Idle tells of a write that would have changed nothing, which a plan must not ask for.
 	Idle string
 	// Garbled tells of a write that led to something else than what was decided; in tier two alone.
@@ -133,40 +134,40 @@ func (a *application) may() bool {
 	return true
 }
 
-func (a *application) changes(changes []plan.Change) {
+func (a *application) changes(changes []change.Change) {
 	for _, c := range changes {
 		switch c := c.(type) {
-		case plan.CreateReplicaSet:
+		case change.CreateReplicaSet:
 			a.create(c.ReplicaSet)
-		case plan.UpdateReplicaSet:
+		case change.UpdateReplicaSet:
 			a.update(c.From, c.To)
-		case plan.DeleteReplicaSet:
+		case change.DeleteReplicaSet:
 			a.delete(c.ReplicaSet)
-		case plan.CreateExperiment:
+		case change.CreateExperiment:
 			a.makeExperiment(c.Experiment)
-		case plan.TerminateExperiment:
+		case change.TerminateExperiment:
 			a.terminateExperiment(c.From, c.To)
-		case plan.DeleteExperiment:
+		case change.DeleteExperiment:
 			a.deleteExperiment(c.Experiment)
-		case plan.CreateService:
+		case change.CreateService:
 			a.createService(c.Service)
-		case plan.DeleteService:
+		case change.DeleteService:
 			a.deleteService(c.Service)
-		case plan.UpdateService:
+		case change.UpdateService:
 			a.updateService(c.From, c.To)
-		case plan.WriteRoute:
+		case change.WriteRoute:
 			a.writeRoute(c.From, c.To)
-		case plan.UpdatePod:
+		case change.UpdatePod:
 			a.updatePod(c.From, c.To)
-		case plan.EvictPod:
+		case change.EvictPod:
 			a.evict(c.Pod)
-		case plan.ScaleWorkload:
+		case change.ScaleWorkload:
 			a.scaleWorkload(c.From, c.To)
-		case plan.CreateAnalysisRun:
+		case change.CreateAnalysisRun:
 			a.createRun(c.Run)
-		case plan.TerminateAnalysisRun:
+		case change.TerminateAnalysisRun:
 			a.terminateRun(c.From, c.To)
-		case plan.DeleteAnalysisRun:
+		case change.DeleteAnalysisRun:
 			a.deleteRun(c.Run)
 		default:
 			panic(fmt.Sprintf("change of unknown kind %T", c))
@@ -181,11 +182,11 @@ func (a *application) create(rs *appsv1.ReplicaSet) {
 	have := a.set(rs.Name)
 	switch {
 	case a.refused != "":
-		a.fail(plan.CreateFailure{Name: rs.Name, Message: a.refused})
+		a.fail(change.CreateFailure{Name: rs.Name, Message: a.refused})
 	case have != nil && !sameOwner(have, rs):
-		a.fail(plan.CreateFailure{Name: rs.Name, Taken: true, Leaving: experiment.Leaving(have), Message: fmt.Sprintf("replicasets.apps %q already exists", rs.Name)})
+		a.fail(change.CreateFailure{Name: rs.Name, Taken: true, Leaving: experiment.Leaving(have), Message: fmt.Sprintf("replicasets.apps %q already exists", rs.Name)})
 	case a.foreign[rs.Name], have != nil && !spec.SameTemplate(spec.Bare(rs), spec.Bare(have.ReplicaSet)):
-		a.fail(plan.CreateFailure{Name: rs.Name, Taken: true, Message: fmt.Sprintf("replicasets.apps %q already exists", rs.Name)})
+		a.fail(change.CreateFailure{Name: rs.Name, Taken: true, Message: fmt.Sprintf("replicasets.apps %q already exists", rs.Name)})
 	case have != nil: // made by a pass that crashed, or one with an older view: look again
 		a.Writes--
 		a.Conflict = true
@@ -197,7 +198,7 @@ func (a *application) create(rs *appsv1.ReplicaSet) {
 	}
 }
 
-func (a *application) fail(f plan.CreateFailure) {
+func (a *application) fail(f change.CreateFailure) {
 	a.Writes--
 	a.CreateFailure = &f
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
@@ -27,7 +28,7 @@ type Controller struct {
 	world     *World
 	due, wake time.Time
 	// refusals of the API server to change pods, as far as this process knows of them.
-	refusals map[string]plan.PodRefusal
+	refusals map[string]change.PodRefusal
 }
 
 // Pass is one round of the controller.
@@ -151,14 +152,14 @@ func (c *Controller) remember(pass Pass) {
 		c.refusals = nil
 		return
 	}
-	for _, change := range pass.Plan.Label {
-		if update, ok := change.(plan.UpdatePod); ok {
+	for _, made := range pass.Plan.Label {
+		if update, ok := made.(change.UpdatePod); ok {
 			delete(c.refusals, update.From.Name)
 		}
 	}
 	if len(pass.PodRefusals) > 0 {
 		if c.refusals == nil {
-			c.refusals = map[string]plan.PodRefusal{}
+			c.refusals = map[string]change.PodRefusal{}
 		}
 		maps.Copy(c.refusals, pass.PodRefusals)
 		c.Notify()

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/experiment"
-	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
 // experiments are the Experiments of a world, and the loop around the engine that decides about them.
@@ -147,7 +147,7 @@ func (c *ExperimentController) pass() bool {
 }
 
 func (p ExperimentPass) failure() (experiment.CreateFailure, bool) {
-	for kind, failure := range map[experiment.Kind]*plan.CreateFailure{ // there is one at most
+	for kind, failure := range map[experiment.Kind]*change.CreateFailure{ // there is one at most
 		experiment.ReplicaSet: p.CreateFailure, experiment.Service: p.ServiceFailure, experiment.AnalysisRun: p.RunFailure,
 	} {
 		if failure != nil {
@@ -292,10 +292,10 @@ func (a *application) makeExperiment(ex *v1alpha1.Experiment) {
 	switch {
 	case a.experiments.refused != "":
 		a.Writes--
-		a.ExperimentFailure = &plan.CreateFailure{Name: ex.Name, Message: a.experiments.refused}
+		a.ExperimentFailure = &change.CreateFailure{Name: ex.Name, Message: a.experiments.refused}
 	case a.experiments.taken == ex.Name:
 		a.Writes--
-		a.ExperimentFailure = &plan.CreateFailure{Name: ex.Name, Taken: true}
+		a.ExperimentFailure = &change.CreateFailure{Name: ex.Name, Taken: true}
 	case a.Experiment(ex.Name) != nil: // made by a pass with an older view
 		a.Writes--
 		a.Conflict = true
@@ -355,7 +355,7 @@ func (a *application) createService(s *corev1.Service) {
 		a.Conflict = true
 	case have != nil:
 		a.Writes--
-		a.ServiceFailure = &plan.CreateFailure{Name: s.Name, Taken: true, Leaving: experiment.Leaving(have)}
+		a.ServiceFailure = &change.CreateFailure{Name: s.Name, Taken: true, Leaving: experiment.Leaving(have)}
 	default:
 		s = s.DeepCopy()
 		a.uid++

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 )
 
 // experiment is the verb "experiment demo templates='baseline v1; canary v2' duration=10m": a world of its own with an Experiment in
@@ -280,9 +280,9 @@ func (t *teller) experimentPass(w *World, p ExperimentPass) {
 	for _, n := range p.Plan.Notes {
 		line := t.line(w, string(n.Topic), n.Text, n.Reason)
 		switch n.Topic {
-		case plan.TopicWait:
+		case change.TopicWait:
 			t.experimentWait += line
-		case plan.TopicRefuse:
+		case change.TopicRefuse:
 			refusal += line
 		default:
 			t.lines = append(t.lines, line)

@@ -1,6 +1,9 @@
 package sim
 
-import "github.com/sluice-delivery/sluice/internal/plan"
+import (
+	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan"
+)
 
 // Flaws are faults of the loop around the engine. The zero value has none. They are for tests of the rules that histories are held
 // against: who breaks a contract of package plan must be found out.
@@ -17,7 +20,7 @@ type Flaws struct {
 
 // order is the plan's groups in the order in which they are carried out.
 func (f Flaws) order(p plan.Plan) []func(*application) {
-	group := func(changes []plan.Change) func(*application) {
+	group := func(changes []change.Change) func(*application) {
 		return func(a *application) { a.changes(changes) }
 	}
 	grow, route, judge, shrink, label := group(p.Grow), group(p.Route), group(p.Judge), group(p.Shrink), group(p.Label)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -41,9 +42,9 @@ func (c *Controller) decide(o *plan.Observed) plan.Plan {
 }
 
 // Look adds to an observation what the API server says at this moment.
-func (w *World) Look(o *plan.Observed, need plan.Need) {
+func (w *World) Look(o *plan.Observed, need change.Need) {
 	switch n := need.(type) {
-	case plan.NeedPods:
+	case change.NeedPods:
 		pods := []*corev1.Pod{}
 		for _, s := range w.sets {
 			if s.Labels[v1alpha1.PodTemplateHashLabel] != n.Hash {
@@ -59,14 +60,14 @@ func (w *World) Look(o *plan.Observed, need plan.Need) {
 		}
 		o.Pods[n.Hash] = pods
 		w.Looks++
-	case plan.NeedLiveServices:
+	case change.NeedLiveServices:
 		o.Services, o.ServicesLive = w.services, true
-	case plan.NeedLiveRouting:
+	case change.NeedLiveRouting:
 		o.Services, o.ServicesLive = w.services, true
 		o.Routes, o.RoutesLive = w.routes.now, true
-	case plan.NeedLiveRollout:
+	case change.NeedLiveRollout:
 		o.RolloutLive = true // of one that is gone there are no views, see Delete
-	case plan.NeedLiveExperiment:
+	case change.NeedLiveExperiment:
 		o.LiveExperiment = n.Name
 		o.Experiments = slices.DeleteFunc(slices.Clone(o.Experiments), func(ex *v1alpha1.Experiment) bool { return ex.Name == n.Name })
 		if ex := experimentNamed(w.experiments.all, n.Name); ex != nil {
@@ -133,9 +134,9 @@ func (a *application) updatePod(from, to *corev1.Pod) {
 	case have != nil && a.labelsRefused != "":
 		a.Writes--
 		if a.PodRefusals == nil {
-			a.PodRefusals = map[string]plan.PodRefusal{}
+			a.PodRefusals = map[string]change.PodRefusal{}
 		}
-		a.PodRefusals[from.Name] = plan.PodRefusal{Message: fmt.Sprintf("pods %q is forbidden: %s", from.Name, a.labelsRefused), At: a.now}
+		a.PodRefusals[from.Name] = change.PodRefusal{Message: fmt.Sprintf("pods %q is forbidden: %s", from.Name, a.labelsRefused), At: a.now}
 	case have == nil: // it is gone, and needs nothing any more
 	case have.version != from.ResourceVersion:
 		a.Writes--

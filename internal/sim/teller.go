@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -43,9 +43,9 @@ func (t *teller) pass(w *World, p Pass) {
 	for _, n := range p.Plan.Notes {
 		line := t.line(w, string(n.Topic), n.Text, n.Reason)
 		switch n.Topic {
-		case plan.TopicWait:
+		case change.TopicWait:
 			t.wait = line
-		case plan.TopicRefuse:
+		case change.TopicRefuse:
 			refusal += line
 		default:
 			t.lines = append(t.lines, line)
@@ -65,7 +65,7 @@ func (t *teller) pass(w *World, p Pass) {
 }
 
 // outcome tells what came of a plan.
-func (t *teller) outcome(w *World, o Outcome, events []plan.Event) {
+func (t *teller) outcome(w *World, o Outcome, events []change.Event) {
 	switch {
 	case o.Crashed:
 		t.tell(w, "crash", fmt.Sprintf("the controller stops after %d writes", o.Writes), "")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
@@ -170,17 +171,17 @@ func setWorkload[T any, O interface {
 }
 
 // Look adds to what was observed what the engine asks for.
-func (c Client) Look(ctx context.Context, o *plan.Observed, need plan.Need) error {
+func (c Client) Look(ctx context.Context, o *plan.Observed, need change.Need) error {
 	switch n := need.(type) {
-	case plan.NeedLiveServices:
+	case change.NeedLiveServices:
 		o.ServicesLive = true // they are, see Observe
-	case plan.NeedLiveRouting:
+	case change.NeedLiveRouting:
 		o.ServicesLive, o.RoutesLive = true, true
-	case plan.NeedLiveRollout:
+	case change.NeedLiveRollout:
 		o.RolloutLive = true
-	case plan.NeedLiveExperiment:
+	case change.NeedLiveExperiment:
 		o.LiveExperiment = n.Name // one that the course ahead would create is not in the cluster yet
-	case plan.NeedPods:
+	case change.NeedPods:
 		return c.lookAtPods(ctx, o, n.Hash)
 	default:
 		panic(fmt.Sprintf("need of unknown kind %T", need)) // the sum is closed

@@ -7,18 +7,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
 // What the engine asks for as the API server has it now was read from there a moment ago. An Experiment that the course ahead creates is
 // in no cluster yet, and stays.
 func TestLookAnswersEveryNeed(t *testing.T) {
-	for name, need := range map[string]plan.Need{
-		"Services":         plan.NeedLiveServices{},
-		"routes":           plan.NeedLiveRouting{},
-		"the Rollout":      plan.NeedLiveRollout{},
-		"an Experiment":    plan.NeedLiveExperiment{Name: "web-v2-2-1"},
-		"a version's pods": plan.NeedPods{Hash: "v2"},
+	for name, need := range map[string]change.Need{
+		"Services":         change.NeedLiveServices{},
+		"routes":           change.NeedLiveRouting{},
+		"the Rollout":      change.NeedLiveRollout{},
+		"an Experiment":    change.NeedLiveExperiment{Name: "web-v2-2-1"},
+		"a version's pods": change.NeedPods{Hash: "v2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, _ := newClient(t)
@@ -32,15 +33,15 @@ func TestLookAnswersEveryNeed(t *testing.T) {
 			}
 			var answered bool
 			switch n := need.(type) {
-			case plan.NeedLiveServices:
+			case change.NeedLiveServices:
 				answered = o.ServicesLive
-			case plan.NeedLiveRouting:
+			case change.NeedLiveRouting:
 				answered = o.ServicesLive && o.RoutesLive
-			case plan.NeedLiveRollout:
+			case change.NeedLiveRollout:
 				answered = o.RolloutLive
-			case plan.NeedLiveExperiment:
+			case change.NeedLiveExperiment:
 				answered = o.LiveExperiment == n.Name && len(o.Experiments) == 1
-			case plan.NeedPods:
+			case change.NeedPods:
 				_, answered = o.Pods[n.Hash]
 			}
 			if !answered {

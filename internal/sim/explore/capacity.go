@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -178,10 +179,10 @@ func carries(rs *appsv1.ReplicaSet) int {
 func (r *rules) decision(p sim.Pass, s spec.Rollout) {
 	next := map[string]int{}
 	for _, c := range p.Plan.Shrink {
-		if update, ok := c.(plan.UpdateReplicaSet); ok {
+		if update, ok := c.(change.UpdateReplicaSet); ok {
 			next[update.From.Name] = replicas(update.To)
 		}
-		if deletion, ok := c.(plan.DeleteReplicaSet); ok {
+		if deletion, ok := c.(change.DeleteReplicaSet); ok {
 			gone := deletion.ReplicaSet
 			next[gone.Name] = 0
 			if replicas(gone)+int(gone.Status.Replicas) > 0 {

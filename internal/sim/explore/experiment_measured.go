@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
 // analysisPass is told of each pass over an AnalysisRun.
 func (r *experimentRules) analysisPass(p sim.AnalysisPass) {
 	run := p.Observed.Run
-	var notes []plan.Note
+	var notes []change.Note
 	for _, n := range p.Plan.Notes {
-		notes = append(notes, plan.Note{Topic: plan.TopicJudge, Text: n.Text, Reason: n.Reason})
+		notes = append(notes, change.Note{Topic: change.TopicJudge, Text: n.Text, Reason: n.Reason})
 	}
 	r.count(run.Name, p.Outcome, notes)
 	for _, task := range p.Plan.Measure {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis/measure"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
@@ -29,10 +30,10 @@ var experimentMutants = map[string]struct {
 		return experiment.Next(o)
 	})},
 	"never takes pods away": {"end", tries(tells(func(p *experiment.Plan) {
-		p.Shrink = slices.DeleteFunc(p.Shrink, func(c plan.Change) bool { _, ok := c.(plan.UpdateReplicaSet); return ok })
+		p.Shrink = slices.DeleteFunc(p.Shrink, func(c change.Change) bool { _, ok := c.(change.UpdateReplicaSet); return ok })
 	}))},
 	"leaves its Services behind": {"end", tries(tells(func(p *experiment.Plan) {
-		p.Shrink = slices.DeleteFunc(p.Shrink, func(c plan.Change) bool { _, ok := c.(plan.DeleteService); return ok })
+		p.Shrink = slices.DeleteFunc(p.Shrink, func(c change.Change) bool { _, ok := c.(change.DeleteService); return ok })
 	}))},
 	"ends before its time": {"duration", tries(func(o experiment.Observed) experiment.Plan {
 		o.Now = o.Now.Add(3 * time.Second)
@@ -51,7 +52,7 @@ var experimentMutants = map[string]struct {
 				again := run.DeepCopy()
 				again.Name += ".1"
 				again.ResourceVersion, again.Status = "", v1alpha1.AnalysisRunStatus{}
-				p.Judge = append(p.Judge, plan.CreateAnalysisRun{Run: again})
+				p.Judge = append(p.Judge, change.CreateAnalysisRun{Run: again})
 			}
 		}
 		return p
@@ -71,7 +72,7 @@ var experimentMutants = map[string]struct {
 	"leaves an experiment's share in the route": {"weight", Subject{Engine: says(func(o plan.Observed, p *plan.Plan) {
 		for _, ex := range o.Experiments {
 			if ex.Status.Phase == v1alpha1.AnalysisPhaseSuccessful {
-				p.Route = slices.DeleteFunc(p.Route, func(c plan.Change) bool { _, ok := c.(plan.WriteRoute); return ok })
+				p.Route = slices.DeleteFunc(p.Route, func(c change.Change) bool { _, ok := c.(change.WriteRoute); return ok })
 			}
 		}
 	})}},
@@ -117,9 +118,9 @@ func tells(change func(*experiment.Plan)) func(experiment.Observed) experiment.P
 	}
 }
 
-func eachSet(changes []plan.Change) []plan.Change {
+func eachSet(changes []change.Change) []change.Change {
 	for i, c := range changes {
-		if create, ok := c.(plan.CreateReplicaSet); ok {
+		if create, ok := c.(change.CreateReplicaSet); ok {
 			create.ReplicaSet = create.ReplicaSet.DeepCopy()
 			*create.ReplicaSet.Spec.Replicas++
 			changes[i] = create

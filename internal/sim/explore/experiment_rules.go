@@ -12,7 +12,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -110,7 +110,7 @@ func (r *experimentRules) shares() map[string]int64 {
 // pass is told of each pass over the Rollout.
 func (r *experimentRules) pass(p sim.Pass) {
 	r.count("rollout", p.Outcome, p.Plan.Notes)
-	begun := slices.ContainsFunc(p.Plan.Judge, func(c plan.Change) bool { _, ok := c.(plan.CreateExperiment); return ok })
+	begun := slices.ContainsFunc(p.Plan.Judge, func(c change.Change) bool { _, ok := c.(change.CreateExperiment); return ok })
 	if !begun || !p.Whole() || r.bent {
 		return
 	}
@@ -133,7 +133,7 @@ func (r *experimentRules) planned(p sim.ExperimentPass) {
 		return
 	}
 	for _, c := range slices.Concat(p.Plan.Grow, p.Plan.Shrink) {
-		u, ok := c.(plan.UpdateReplicaSet)
+		u, ok := c.(change.UpdateReplicaSet)
 		if !ok {
 			continue
 		}
@@ -143,7 +143,7 @@ func (r *experimentRules) planned(p sim.ExperimentPass) {
 		}
 	}
 	for _, c := range p.Plan.Grow {
-		if create, ok := c.(plan.CreateReplicaSet); ok {
+		if create, ok := c.(change.CreateReplicaSet); ok {
 			r.size(ex, create.ReplicaSet)
 		}
 	}
@@ -228,7 +228,7 @@ func (r *experimentRules) experimentPass(p sim.ExperimentPass) {
 		}
 	}
 	for _, c := range p.Plan.Judge {
-		create, ok := c.(plan.CreateAnalysisRun)
+		create, ok := c.(change.CreateAnalysisRun)
 		if !ok || p.Writes == 0 {
 			continue
 		}
@@ -248,7 +248,7 @@ func (r *experimentRules) experimentPass(p sim.ExperimentPass) {
 }
 
 // count counts a pass, and tells of it.
-func (r *experimentRules) count(about string, o sim.Outcome, notes []plan.Note) {
+func (r *experimentRules) count(about string, o sim.Outcome, notes []change.Note) {
 	r.passes++
 	if o.Idle != "" {
 		r.fail("fixpoint", "%s", o.Idle)

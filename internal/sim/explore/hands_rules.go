@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -40,7 +41,7 @@ func (r *rules) lastPods(p sim.Pass, s spec.Rollout) {
 		n := carries(rs)
 		before += n
 		for _, c := range p.Plan.Shrink {
-			if u, ok := c.(plan.UpdateReplicaSet); ok && u.From.Name == rs.Name {
+			if u, ok := c.(change.UpdateReplicaSet); ok && u.From.Name == rs.Name {
 				n = min(n, replicas(u.To))
 			}
 		}
@@ -58,7 +59,7 @@ func (r *rules) released(p sim.Pass, s spec.Rollout, status v1alpha1.RolloutStat
 		return
 	}
 	for _, c := range p.Plan.Route {
-		u, ok := c.(plan.UpdateService)
+		u, ok := c.(change.UpdateService)
 		if !ok || u.To.Annotations[v1alpha1.ManagedByAnnotation] != "" || selected(u.From) == "" {
 			continue
 		}
@@ -125,7 +126,7 @@ func (r *rules) canaryRepaired(p sim.Pass, c spec.Canary, status v1alpha1.Rollou
 // selectedBehind is a Service as a pass leaves it, nil if there is none of that name.
 func selectedBehind(p sim.Pass, name string) *corev1.Service {
 	for _, c := range p.Plan.Route {
-		if u, ok := c.(plan.UpdateService); ok && u.From.Name == name {
+		if u, ok := c.(change.UpdateService); ok && u.From.Name == name {
 			return u.To
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim/shell"
 )
@@ -46,7 +47,7 @@ var hostileMutants = map[string]struct {
 		decide := p.Engine
 		p.Engine = func(o plan.Observed) plan.Plan {
 			if s := o.Rollout.Status; s.Abort && s.CurrentPodHash == "" { // an abort of nothing: nobody but a forger writes that
-				return plan.Plan{Needs: []plan.Need{plan.NeedLiveRollout{}}}
+				return plan.Plan{Needs: []change.Need{change.NeedLiveRollout{}}}
 			}
 			return decide(o)
 		}
@@ -169,7 +170,7 @@ func believesNotes(p *shell.Parts) {
 			if claims && from.GetNamespace() != o.Rollout.Namespace {
 				to := from.DeepCopy()
 				to.SetAnnotations(nil)
-				next.Route = append(next.Route, plan.WriteRoute{From: from, To: to})
+				next.Route = append(next.Route, change.WriteRoute{From: from, To: to})
 			}
 		}
 		return next

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
@@ -69,8 +70,8 @@ var mutants = map[string]Engine{
 	"forgets the delay of an old stack":           sees(pastDeadline),
 	"keeps the deadline of what serves again":     says(func(_ plan.Observed, p *plan.Plan) { p.Grow = eachUpdate(p.Grow, keepDeadline) }),
 	"never takes an old stack away":               sees(func(rs *appsv1.ReplicaSet) { farDeadline(rs) }),
-	"forgets the preview":                         routes(func(u plan.UpdateService) (plan.UpdateService, bool) { return u, u.From.Name != preview }),
-	"does not give Services back":                 routes(func(u plan.UpdateService) (plan.UpdateService, bool) { return u, selected(u.To) != "" }),
+	"forgets the preview":                         routes(func(u change.UpdateService) (change.UpdateService, bool) { return u, u.From.Name != preview }),
+	"does not give Services back":                 routes(func(u change.UpdateService) (change.UpdateService, bool) { return u, selected(u.To) != "" }),
 	"strips selectors":                            routes(stripSelector),
 	"does not mark Services as its own":           routes(unmarked),
 	"takes a Service without version for its own": func(o plan.Observed) plan.Plan { return plan.Next(withActive(o)) },
@@ -166,15 +167,15 @@ func records(change func(plan.Observed, *v1alpha1.RolloutStatus)) Engine {
 	})
 }
 
-func isDelete(c plan.Change) bool {
-	_, ok := c.(plan.DeleteReplicaSet)
+func isDelete(c change.Change) bool {
+	_, ok := c.(change.DeleteReplicaSet)
 	return ok
 }
 
-func eachUpdate(changes []plan.Change, mutate func(plan.UpdateReplicaSet) plan.Change) []plan.Change {
+func eachUpdate(changes []change.Change, mutate func(change.UpdateReplicaSet) change.Change) []change.Change {
 	out := slices.Clone(changes)
 	for i, c := range out {
-		if u, ok := c.(plan.UpdateReplicaSet); ok {
+		if u, ok := c.(change.UpdateReplicaSet); ok {
 			out[i] = mutate(u)
 		}
 	}
@@ -182,8 +183,8 @@ func eachUpdate(changes []plan.Change, mutate func(plan.UpdateReplicaSet) plan.C
 }
 
 // resize adds to a size that changes anyway.
-func resize(by int32) func(plan.UpdateReplicaSet) plan.Change {
-	return func(u plan.UpdateReplicaSet) plan.Change {
+func resize(by int32) func(change.UpdateReplicaSet) change.Change {
+	return func(u change.UpdateReplicaSet) change.Change {
 		if *u.From.Spec.Replicas == *u.To.Spec.Replicas {
 			return u
 		}
@@ -194,16 +195,16 @@ func resize(by int32) func(plan.UpdateReplicaSet) plan.Change {
 	}
 }
 
-func atLeastOne(u plan.UpdateReplicaSet) plan.Change {
+func atLeastOne(u change.UpdateReplicaSet) change.Change {
 	to := u.To.DeepCopy()
 	*to.Spec.Replicas = max(1, *to.Spec.Replicas)
 	u.To = to
 	return u
 }
 
-func deleteAtZero(u plan.UpdateReplicaSet) plan.Change {
+func deleteAtZero(u change.UpdateReplicaSet) change.Change {
 	if *u.To.Spec.Replicas == 0 {
-		return plan.DeleteReplicaSet{ReplicaSet: u.From, Reason: u.Reason}
+		return change.DeleteReplicaSet{ReplicaSet: u.From, Reason: u.Reason}
 	}
 	return u
 }
@@ -234,7 +235,7 @@ func switchAtOnce(o plan.Observed, p *plan.Plan) {
 		if s.Name == b.ActiveService && selected(s) != hash {
 			to := s.DeepCopy()
 			to.Spec.Selector[v1alpha1.PodTemplateHashLabel] = hash
-			p.Route = []plan.Change{plan.UpdateService{From: s, To: to}}
+			p.Route = []change.Change{change.UpdateService{From: s, To: to}}
 		}
 	}
 }
@@ -248,7 +249,7 @@ func setDeadline(rs *appsv1.ReplicaSet, at time.Time) {
 	}
 }
 
-func keepDeadline(u plan.UpdateReplicaSet) plan.Change {
+func keepDeadline(u change.UpdateReplicaSet) change.Change {
 	if deadline := u.From.Annotations[v1alpha1.ScaleDownDeadlineAnnotation]; deadline != "" && *u.To.Spec.Replicas > 0 {
 		u.To = u.To.DeepCopy()
 		u.To.Annotations[v1alpha1.ScaleDownDeadlineAnnotation] = deadline
@@ -257,17 +258,17 @@ func keepDeadline(u plan.UpdateReplicaSet) plan.Change {
 }
 
 // routes is an engine that changes what it writes to Services, or leaves it out.
-func routes(change func(plan.UpdateService) (plan.UpdateService, bool)) Engine {
+func routes(edit func(change.UpdateService) (change.UpdateService, bool)) Engine {
 	return says(func(_ plan.Observed, p *plan.Plan) {
-		var out []plan.Change
+		var out []change.Change
 		for _, c := range p.Route {
-			u, ok := c.(plan.UpdateService)
+			u, ok := c.(change.UpdateService)
 			if !ok {
 				out = append(out, c)
 				continue
 			}
 			u.To = u.To.DeepCopy()
-			if next, ok := change(u); ok {
+			if next, ok := edit(u); ok {
 				out = append(out, next)
 			}
 		}
@@ -275,12 +276,12 @@ func routes(change func(plan.UpdateService) (plan.UpdateService, bool)) Engine {
 	})
 }
 
-func stripSelector(u plan.UpdateService) (plan.UpdateService, bool) {
+func stripSelector(u change.UpdateService) (change.UpdateService, bool) {
 	maps.DeleteFunc(u.To.Spec.Selector, func(key, _ string) bool { return key != v1alpha1.PodTemplateHashLabel })
 	return u, true
 }
 
-func unmarked(u plan.UpdateService) (plan.UpdateService, bool) {
+func unmarked(u change.UpdateService) (change.UpdateService, bool) {
 	delete(u.To.Annotations, v1alpha1.ManagedByAnnotation)
 	return u, true
 }
@@ -329,25 +330,25 @@ func passing(runs []*v1alpha1.AnalysisRun) []*v1alpha1.AnalysisRun {
 	return runs
 }
 
-func isTermination(c plan.Change) bool {
-	_, ok := c.(plan.TerminateAnalysisRun)
+func isTermination(c change.Change) bool {
+	_, ok := c.(change.TerminateAnalysisRun)
 	return ok
 }
 
-func isRunDeletion(c plan.Change) bool {
-	_, ok := c.(plan.DeleteAnalysisRun)
+func isRunDeletion(c change.Change) bool {
+	_, ok := c.(change.DeleteAnalysisRun)
 	return ok
 }
 
 // evictAll evicts all pods where one is evicted.
 func evictAll(o plan.Observed, p *plan.Plan) {
-	if !slices.ContainsFunc(p.Shrink, func(c plan.Change) bool { _, ok := c.(plan.EvictPod); return ok }) {
+	if !slices.ContainsFunc(p.Shrink, func(c change.Change) bool { _, ok := c.(change.EvictPod); return ok }) {
 		return
 	}
 	p.Shrink = nil
 	for _, pods := range o.Pods {
 		for _, pod := range slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }) {
-			p.Shrink = append(p.Shrink, plan.EvictPod{Pod: pod})
+			p.Shrink = append(p.Shrink, change.EvictPod{Pod: pod})
 		}
 	}
 }

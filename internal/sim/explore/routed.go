@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
@@ -20,38 +20,38 @@ func (r *rules) carried(p sim.Pass, s spec.Rollout) {
 	status := after(p)
 	delete(r.weights.left, current(status))
 	now := r.picture()
-	for _, change := range slices.Concat(p.Plan.Grow, p.Plan.Route, p.Plan.Shrink) {
+	for _, made := range slices.Concat(p.Plan.Grow, p.Plan.Route, p.Plan.Shrink) {
 		next := picture{maps.Clone(now.services), maps.Clone(now.routes), maps.Clone(now.sizes)}
-		switch change := change.(type) {
-		case plan.CreateReplicaSet:
-			next.sizes[hashOf(change.ReplicaSet)] = replicas(change.ReplicaSet)
-		case plan.UpdateReplicaSet:
-			next.sizes[hashOf(change.To)] = replicas(change.To)
-			if replicas(change.To) < replicas(change.From) {
-				r.shrunk(p, s, c, hashOf(change.To), now, next)
+		switch made := made.(type) {
+		case change.CreateReplicaSet:
+			next.sizes[hashOf(made.ReplicaSet)] = replicas(made.ReplicaSet)
+		case change.UpdateReplicaSet:
+			next.sizes[hashOf(made.To)] = replicas(made.To)
+			if replicas(made.To) < replicas(made.From) {
+				r.shrunk(p, s, c, hashOf(made.To), now, next)
 			}
-		case plan.UpdateService:
-			have := r.world.Service(change.From.Name)
-			if have == nil || have.ResourceVersion != change.From.ResourceVersion {
+		case change.UpdateService:
+			have := r.world.Service(made.From.Name)
+			if have == nil || have.ResourceVersion != made.From.ResourceVersion {
 				return // a conflict
 			}
-			next.services[change.From.Name] = selected(change.To)
+			next.services[made.From.Name] = selected(made.To)
 			r.moved(p, s, c, now, next)
-			r.pointed(p, s, c, change)
-		case plan.WriteRoute:
-			if change.From == nil {
-				next.routes[traffic.KeyOf(change.To)] = change.To
-			} else if key := traffic.KeyOf(change.From); next.routes[key] == nil || next.routes[key].GetResourceVersion() != change.From.GetResourceVersion() {
+			r.pointed(p, s, c, made)
+		case change.WriteRoute:
+			if made.From == nil {
+				next.routes[traffic.KeyOf(made.To)] = made.To
+			} else if key := traffic.KeyOf(made.From); next.routes[key] == nil || next.routes[key].GetResourceVersion() != made.From.GetResourceVersion() {
 				return // a conflict
-			} else if change.To == nil {
+			} else if made.To == nil {
 				delete(next.routes, key)
 			} else {
-				next.routes[key] = change.To
+				next.routes[key] = made.To
 			}
 			r.moved(p, s, c, now, next)
-		case plan.DeleteReplicaSet: // without pods
-		case plan.UpdatePod, plan.EvictPod, plan.ScaleWorkload, plan.CreateService, plan.DeleteService, plan.CreateAnalysisRun,
-			plan.TerminateAnalysisRun, plan.DeleteAnalysisRun, plan.CreateExperiment, plan.TerminateExperiment, plan.DeleteExperiment:
+		case change.DeleteReplicaSet: // without pods
+		case change.UpdatePod, change.EvictPod, change.ScaleWorkload, change.CreateService, change.DeleteService, change.CreateAnalysisRun,
+			change.TerminateAnalysisRun, change.DeleteAnalysisRun, change.CreateExperiment, change.TerminateExperiment, change.DeleteExperiment:
 			// no part of the picture
 		}
 		now = next

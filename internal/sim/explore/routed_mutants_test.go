@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
@@ -36,7 +37,7 @@ func shrinkAtOnce(o plan.Observed, p *plan.Plan) {
 	}
 	routes := maps.Clone(o.Routes)
 	for _, c := range p.Route {
-		if w, ok := c.(plan.WriteRoute); ok && w.To != nil {
+		if w, ok := c.(change.WriteRoute); ok && w.To != nil {
 			routes[traffic.KeyOf(w.To)] = w.To
 		}
 	}
@@ -56,7 +57,7 @@ func pointAtOnce(o plan.Observed, p *plan.Plan) {
 		if s.Name == c.CanaryService && selected(s) != "" && selected(s) != hash {
 			to := s.DeepCopy()
 			to.Spec.Selector[v1alpha1.PodTemplateHashLabel] = hash
-			p.Route = []plan.Change{plan.UpdateService{From: s, To: to}}
+			p.Route = []change.Change{change.UpdateService{From: s, To: to}}
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -76,7 +76,7 @@ func (r *rules) moved(p sim.Pass, s spec.Rollout, c spec.Canary, now, next pictu
 }
 
 // pointed checks what a Service is pointed at that may not be weighed by a router.
-func (r *rules) pointed(p sim.Pass, s spec.Rollout, c spec.Canary, u plan.UpdateService) {
+func (r *rules) pointed(p sim.Pass, s spec.Rollout, c spec.Canary, u change.UpdateService) {
 	from, to := selected(u.From), selected(u.To)
 	if s.Replicas == 0 || from == to || to == "" || c.Traffic != nil && (c.PingPong || after(p).Abort) {
 		return

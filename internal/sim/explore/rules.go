@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -144,16 +145,16 @@ func (r *rules) heard() {
 // tightens reports whether a plan follows a larger minReadySeconds, which makes pods unavailable that were not: whoever sets it asks
 // for that.
 func tightens(p plan.Plan) bool {
-	return slices.ContainsFunc(slices.Concat(p.Grow, p.Shrink), func(c plan.Change) bool {
-		u, ok := c.(plan.UpdateReplicaSet)
+	return slices.ContainsFunc(slices.Concat(p.Grow, p.Shrink), func(c change.Change) bool {
+		u, ok := c.(change.UpdateReplicaSet)
 		return ok && u.To.Spec.MinReadySeconds > u.From.Spec.MinReadySeconds
 	})
 }
 
 // points reports whether a plan points a Service elsewhere.
 func points(p plan.Plan) bool {
-	return slices.ContainsFunc(p.Route, func(c plan.Change) bool {
-		u, ok := c.(plan.UpdateService)
+	return slices.ContainsFunc(p.Route, func(c change.Change) bool {
+		u, ok := c.(change.UpdateService)
 		return ok && selected(u.From) != selected(u.To)
 	})
 }
@@ -209,10 +210,10 @@ func (r *rules) people(p sim.Pass) {
 	ro := p.Observed.Rollout
 	if ro.Spec.Paused && !ro.Status.Abort {
 		for _, c := range slices.Concat(p.Plan.Grow, p.Plan.Shrink) {
-			if update, ok := c.(plan.UpdateReplicaSet); ok && replicas(update.From) != replicas(update.To) {
+			if update, ok := c.(change.UpdateReplicaSet); ok && replicas(update.From) != replicas(update.To) {
 				r.history.fail("people", "%s is scaled while spec.paused is set", update.From.Name)
 			}
-			if creation, ok := c.(plan.CreateReplicaSet); ok && replicas(creation.ReplicaSet) > 0 {
+			if creation, ok := c.(change.CreateReplicaSet); ok && replicas(creation.ReplicaSet) > 0 {
 				r.history.fail("people", "%s gets pods while spec.paused is set", creation.ReplicaSet.Name)
 			}
 		}
@@ -227,7 +228,7 @@ func (r *rules) people(p sim.Pass) {
 	}
 	if to.Abort && from.Abort && from.AbortedAt != nil && !begun && find(p.Observed, to.StableRS) != nil {
 		for _, c := range p.Plan.Grow {
-			if u, ok := c.(plan.UpdateReplicaSet); ok && hashOf(u.To) == to.CurrentPodHash && replicas(u.To) > replicas(u.From) {
+			if u, ok := c.(change.UpdateReplicaSet); ok && hashOf(u.To) == to.CurrentPodHash && replicas(u.To) > replicas(u.From) {
 				r.history.fail("people", "%s grows although its update was aborted", u.To.Name)
 			}
 		}
@@ -275,7 +276,7 @@ func invalid(ro *v1alpha1.Rollout, message string) bool {
 }
 
 // opposite selects what an event makes possible to be told again: what is paused again may be resumed again. It may be nil.
-func opposite(e plan.Event) (undone func(told string) bool) {
+func opposite(e change.Event) (undone func(told string) bool) {
 	words := strings.Fields(e.Message)
 	after := func(start string) func(string) bool {
 		return func(told string) bool { return strings.HasPrefix(told, start) }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -93,7 +94,7 @@ func (r *rules) seeDelays(s resolved) {
 // gates checks what comes before a switch of the active Service, and that selectors keep what is not the controller's.
 func (r *rules) gates(p sim.Pass, s spec.Rollout) {
 	for _, c := range p.Plan.Route {
-		if u, ok := c.(plan.UpdateService); ok {
+		if u, ok := c.(change.UpdateService); ok {
 			r.selector(u, p.Observed.Rollout.Name)
 		}
 	}
@@ -103,7 +104,7 @@ func (r *rules) gates(p sim.Pass, s spec.Rollout) {
 	}
 	status := after(p)
 	for _, c := range p.Plan.Route {
-		u, ok := c.(plan.UpdateService)
+		u, ok := c.(change.UpdateService)
 		if !ok || u.From.Name != b.ActiveService || selected(u.From) == selected(u.To) {
 			continue
 		}
@@ -146,7 +147,7 @@ func (r *rules) closed(b spec.BlueGreen, status v1alpha1.RolloutStatus, hash str
 }
 
 // selector checks that a write of a Service touches one label of its selector, and that only to set it, or to give the Service back.
-func (r *rules) selector(u plan.UpdateService, owner string) {
+func (r *rules) selector(u change.UpdateService, owner string) {
 	others := func(s *corev1.Service) map[string]string {
 		m := maps.Clone(s.Spec.Selector)
 		delete(m, v1alpha1.PodTemplateHashLabel)
@@ -179,7 +180,7 @@ func (r *rules) delays(p sim.Pass, s spec.Rollout) {
 	r.seeDelays(resolved{s, true})
 	status := after(p)
 	for _, c := range p.Plan.Shrink {
-		u, ok := c.(plan.UpdateReplicaSet)
+		u, ok := c.(change.UpdateReplicaSet)
 		if !ok || replicas(u.To) >= replicas(u.From) {
 			continue
 		}

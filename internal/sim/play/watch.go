@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/view"
 )
@@ -27,10 +27,10 @@ func (p *player) experimented(pass sim.ExperimentPass) {
 	p.notes(pass.Plan.Notes, false)
 }
 
-func (p *player) notes(notes []plan.Note, waits bool) {
+func (p *player) notes(notes []change.Note, waits bool) {
 	for _, n := range notes {
 		switch {
-		case n.Topic != plan.TopicWait:
+		case n.Topic != change.TopicWait:
 			p.note(n.Text, n.Reason)
 		case waits:
 			p.waiting = p.sentence(n.Text, n.Reason)

@@ -38,8 +38,8 @@ var (
 	analysisRuns = kind{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindAnalysisRun}
 )
 
-// change is what a watch tells of: an object that is new, another, or gone.
-type change struct {
+// news is what a watch tells of: an object that is new, another, or gone.
+type news struct {
 	was, is sim.Object
 	// losses and evictions are of how many the ReplicaSets tell then.
 	losses, evictions int
@@ -48,7 +48,7 @@ type change struct {
 // changes are all changes of a kind, in their order.
 type changes struct {
 	kind kind
-	all  []change
+	all  []news
 	now  []sim.Object
 }
 
@@ -56,7 +56,7 @@ type changes struct {
 func (c *changes) note(server sim.Server) {
 	now := server.Objects(c.kind)
 	losses, evictions := server.Reported()
-	add := func(was, is sim.Object) { c.all = append(c.all, change{was, is, losses, evictions}) }
+	add := func(was, is sim.Object) { c.all = append(c.all, news{was, is, losses, evictions}) }
 	for _, was := range c.now {
 		if i := indexOf(now, sim.KeyOf(was)); i < 0 || now[i].GetUID() != was.GetUID() {
 			add(was, nil)
@@ -82,7 +82,7 @@ func indexOf(objects []sim.Object, key types.NamespacedName) int {
 }
 
 // atHome reports whether a change is of an object that the World plays.
-func (c change) atHome() bool {
+func (c news) atHome() bool {
 	o := c.is
 	if o == nil {
 		o = c.was
@@ -91,7 +91,7 @@ func (c change) atHome() bool {
 }
 
 // behind reports whether something at home has changed that the watch has not told of yet.
-func (i *informer) behind() bool { return slices.ContainsFunc(i.all[i.heard:], change.atHome) }
+func (i *informer) behind() bool { return slices.ContainsFunc(i.all[i.heard:], news.atHome) }
 
 // informer is the cache of one kind in one process, and the watch that fills it.
 type informer struct {
@@ -161,7 +161,7 @@ func (i *informer) tell() {
 		i.heard++
 		i.take(c)
 		if c.is != nil && i.shell.happens(i.shell.Weather.Twice) {
-			i.take(change{was: c.is, is: c.is})
+			i.take(news{was: c.is, is: c.is})
 		}
 	}
 	i.hear()
@@ -172,7 +172,7 @@ func (i *informer) relist() {
 	i.lists, i.heard = false, len(i.all)
 	for _, was := range slices.Clone(i.objects) {
 		if indexOf(i.now, sim.KeyOf(was)) < 0 {
-			i.take(change{was: was})
+			i.take(news{was: was})
 		}
 	}
 	for _, is := range i.now {
@@ -180,12 +180,12 @@ func (i *informer) relist() {
 		if at := indexOf(i.objects, sim.KeyOf(is)); at >= 0 {
 			was = i.objects[at]
 		}
-		i.take(change{was: was, is: is})
+		i.take(news{was: was, is: is})
 	}
 }
 
 // take takes a change in and tells of it.
-func (i *informer) take(c change) {
+func (i *informer) take(c news) {
 	if c.was != nil && !i.concerns(c.was) {
 		c.was = nil
 	}
@@ -198,7 +198,7 @@ func (i *informer) take(c change) {
 	}
 }
 
-func (i *informer) apply(c change) {
+func (i *informer) apply(c news) {
 	o := c.is
 	if o == nil {
 		o = c.was
@@ -219,7 +219,7 @@ func (i *informer) apply(c change) {
 	}
 }
 
-func (r registration) tell(c change) {
+func (r registration) tell(c news) {
 	ctx, q := context.Background(), r.queue
 	passes := func(does func(predicate.Predicate) bool) bool {
 		return !slices.ContainsFunc(r.predicates, func(p predicate.Predicate) bool { return !does(p) })
@@ -245,13 +245,13 @@ func (r registration) tell(c change) {
 func (i *informer) register(r registration) {
 	i.handlers = append(i.handlers, r)
 	for _, o := range i.objects {
-		r.tell(change{is: o})
+		r.tell(news{is: o})
 	}
 }
 
 // measuredOnly reports whether nothing is still to be told but of measurements.
 func (i *informer) measuredOnly() bool {
-	return !slices.ContainsFunc(i.all[i.heard:], func(c change) bool {
+	return !slices.ContainsFunc(i.all[i.heard:], func(c news) bool {
 		was, ok := c.was.(*v1alpha1.AnalysisRun)
 		is, alsoOK := c.is.(*v1alpha1.AnalysisRun)
 		return !ok || !alsoOK || was.Status.Phase != is.Status.Phase

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
@@ -29,7 +29,7 @@ type recorder struct {
 
 // Event notes an event.
 func (r *recorder) Event(on runtime.Object, kind, reason, message string) {
-	r.pass.Plan.Events = append(r.pass.Plan.Events, plan.Event{Warning: kind == corev1.EventTypeWarning, Reason: reason, Message: message})
+	r.pass.Plan.Events = append(r.pass.Plan.Events, change.Event{Warning: kind == corev1.EventTypeWarning, Reason: reason, Message: message})
 	if r.publisher == nil || r.ended { // another process leads, and this one is about to exit
 		return
 	}

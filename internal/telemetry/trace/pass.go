@@ -10,14 +10,14 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
 // pass is a pass under way. It is told when it has ended: not before is it known whose it was.
 type pass struct {
 	began time.Time
-	notes []plan.Note
+	notes []change.Note
 
 	mu     sync.Mutex
 	writes []write

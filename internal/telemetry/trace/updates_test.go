@@ -18,6 +18,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
@@ -67,7 +68,7 @@ func (w *world) pass(becomes func(*v1alpha1.RolloutStatus), err error) {
 	seen := w.rollout
 	to := seen.DeepCopy()
 	becomes(&to.Status)
-	next := plan.Plan{Record: &plan.Record{From: seen, To: to}, Notes: []plan.Note{{Topic: plan.TopicStep, Text: "decided"}}}
+	next := plan.Plan{Record: &plan.Record{From: seen, To: to}, Notes: []change.Note{{Topic: change.TopicStep, Text: "decided"}}}
 	ctx, tell := w.updates.Begin(w.t.Context(), seen, next)
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		request, problem := http.NewRequestWithContext(ctx, method, "https://127.0.0.1/apis/apps/v1/namespaces/shop/replicasets", nil)

@@ -1,0 +1,20 @@
+package change
+
+import "time"
+
+// PodRefusal is the API server's refusal to change a pod.
+type PodRefusal struct {
+	Message string
+	At      time.Time
+}
+
+// CreateFailure is the API server's refusal to create a ReplicaSet, in a way that trying again does not mend.
+type CreateFailure struct {
+	Name string
+	// Taken: an object that is not this Rollout's, or not of this template, has the name already.
+	Taken bool
+	// Leaving: that object is on its way out, or of an Experiment that ends. The name will be free.
+	Leaving bool
+	// Message is what the API server said.
+	Message string
+}
