@@ -81,6 +81,17 @@ FROM ?= 1
 explore: ## Run SEEDS=n random histories of rollouts against the engine from seed FROM=1, half as many with routers, half as many with hands laid on Services and ReplicaSets, one in four with Experiments, and one in twenty against the real shell, alone and beside a hostile tenant
 	go test ./internal/sim/explore -run TestExplore -v -seeds $(SEEDS) -first $(FROM) -timeout 0
 
+.PHONY: mutants
+N ?= 300
+SEED ?= 1
+BUDGET ?= 2h
+JOBS ?= 1
+MUTATED ?=
+WHERE ?=
+mutants: ## Change the engines in one place, N=300 times as SEED=1 has it, run the fast tests each time, and show what they did not notice (BUDGET=2h JOBS=1 MUTATED="./internal/plan/..." WHERE=retire)
+	@go build -o bin/sluice-mutants ./hack/mutants
+	@bin/sluice-mutants -n $(N) -seed $(SEED) -budget $(BUDGET) -jobs $(JOBS) -where '$(WHERE)' $(MUTATED)
+
 .PHONY: fuzz
 FUZZTIME ?= 30s
 fuzz: ## Run every fuzz target for FUZZTIME=30s

@@ -22,6 +22,7 @@ var (
 	hands   = flag.Bool("hands", false, "whether people lay hands on what is managed in the one history")
 	hostile = flag.Bool("hostile", false, "whether a tenant in another namespace attacks in the one history")
 	moves   = flag.String("moves", "all", "which of its moves to replay, with commas; empty for none")
+	brief   = flag.Bool("brief", false, "end at the first fault, and do not look for a shorter history that shows it")
 	without = flag.String("without", "", "which kinds of disorder to leave out of it, with commas: staleness, crashes, delays")
 )
 
@@ -86,20 +87,31 @@ func explore(t *testing.T, kind Trial, count uint64) {
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
-			for failed.Load() < 5 {
+			for failed.Load() < mostFailed() {
 				n := next.Add(1) - 1
 				if n >= *first+count {
 					return
 				}
 				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && (*standby || !kind.Routed && n%2 == 0), Experiments: kind.Experiments, Hands: kind.Hands, Hostile: kind.Hostile}, Real, nil); fault != nil {
 					failed.Add(1)
-					t.Error(Shrink(fault, Real))
+					if !*brief {
+						fault = Shrink(fault, Real)
+					}
+					t.Error(fault)
 				}
 			}
 		})
 	}
 	wg.Wait()
 	t.Log(tell())
+}
+
+// mostFailed is after how many faults there is no need for more.
+func mostFailed() int32 {
+	if *brief {
+		return 1
+	}
+	return 5
 }
 
 // everyMinute lets whoever waits for a long run know how it goes, until it is told to stop.

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+)
+
+func main() {
+	o := options{dir: ".", stages: stages, out: log.New(os.Stdout, "", 0), progress: log.New(os.Stderr, "", log.Ltime)}
+	flag.IntVar(&o.count, "n", 300, "how many mutants to draw")
+	flag.Uint64Var(&o.seed, "seed", 1, "the seed that draws them")
+	flag.DurationVar(&o.budget, "budget", 2*time.Hour, "begin no mutant after this time")
+	flag.IntVar(&o.jobs, "jobs", 1, "how many mutants to run at the same time")
+	flag.StringVar(&o.where, "where", "", "draw only mutants whose FILE:LINE in FUNCTION: KIND matches this expression")
+	flag.StringVar(&o.equivalents, "equivalents", "hack/mutants/equivalent.txt", "the list of equivalent mutants")
+	flag.BoolVar(&o.list, "list", false, "list the mutants that would be drawn, and run none")
+	flag.Parse()
+	o.patterns = flag.Args()
+	if len(o.patterns) == 0 {
+		o.patterns = engines
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	r, err := o.run(ctx)
+	stop()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(2)
+	case len(r.survivors) > 0:
+		os.Exit(1)
+	}
+}
+
+// options say which mutants run against what.
+type options struct {
+	dir         string
+	patterns    []string
+	stages      []stage
+	count, jobs int
+	seed        uint64
+	budget      time.Duration
+	where       string
+	equivalents string
+	list        bool
+
+	out, progress *log.Logger
+}
+
+func (o options) run(ctx context.Context) (*report, error) {
+	r := &report{seed: o.seed}
+	known, err := readEquivalents(filepath.Join(o.dir, o.equivalents))
+	if err != nil {
+		return nil, err
+	}
+	all, err := o.all()
+	if err != nil {
+		return nil, err
+	}
+	if gone := stale(known, all); len(gone) > 0 && slices.Equal(o.patterns, engines) {
+		return nil, fmt.Errorf("%s:%d: no mutant of %s is this any more: - %s + %s: correct the entry, or remove it (%d such entries)",
+			o.equivalents, gone[0].line, gone[0].name, gone[0].before, gone[0].after, len(gone))
+	}
+	sample, err := o.draw(all)
+	if err != nil {
+		return nil, err
+	}
+	r.of = len(all)
+	if o.list {
+		for _, m := range sample {
+			o.out.Println(m)
+		}
+		return r, nil
+	}
+	var todo []*Mutant
+	for _, m := range sample {
+		if slices.ContainsFunc(known, func(e equivalent) bool { return e.is(m) }) {
+			r.equivalent++
+			continue
+		}
+		todo = append(todo, m)
+	}
+	return r, o.runAll(ctx, r, todo)
+}
+
+// all are all mutants of the packages.
+func (o options) all() ([]*Mutant, error) {
+	packages, err := load(o.dir, o.patterns)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Mutant
+	for _, p := range packages {
+		all = append(all, p.mutants()...)
+	}
+	return all, nil
+}
+
+// draw draws mutants that compile, in random order. Equal seeds draw equal mutants from equal code.
+func (o options) draw(all []*Mutant) ([]*Mutant, error) {
+	where, err := regexp.Compile(o.where)
+	if err != nil {
+		return nil, err
+	}
+	random := rand.New(rand.NewPCG(o.seed, 0))
+	var sample []*Mutant
+	for _, i := range random.Perm(len(all)) {
+		if len(sample) == o.count {
+			break
+		}
+		if m := all[i]; where.MatchString(m.String()) && m.compiles() {
+			sample = append(sample, m)
+		}
+	}
+	return sample, nil
+}
+
+// runAll runs mutants until they are all done, the time is up, or somebody interrupts.
+func (o options) runAll(ctx context.Context, r *report, todo []*Mutant) error {
+	start := time.Now()
+	scratch, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	programs, err := programsOf(o.dir, o.stages)
+	if err != nil {
+		return err
+	}
+	o.progress.Print("running the tests without a mutant")
+	if err := (&runner{o.dir, scratch, programs}).baseline(ctx); err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var failed error
+	next := func() *Mutant {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(todo) == 0 || failed != nil || ctx.Err() != nil || time.Since(start) > o.budget {
+			return nil
+		}
+		m := todo[0]
+		todo = todo[1:]
+		return m
+	}
+	for i := range max(1, o.jobs) {
+		own := filepath.Join(scratch, fmt.Sprint(i))
+		if err := os.Mkdir(own, 0o755); err != nil {
+			return err
+		}
+		wg.Go(func() {
+			for m := next(); m != nil; m = next() {
+				out, err := (&runner{o.dir, own, programs}).try(ctx, m)
+				mu.Lock()
+				switch {
+				case err == nil:
+					r.add(out)
+					r.tell(o.progress, out)
+				case !errors.Is(err, context.Canceled):
+					failed = cmp.Or(failed, err)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	r.drawn, r.took = r.ran()+r.equivalent+len(r.broken), time.Since(start)
+	r.write(o.out)
+	return failed
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// program is a stage's tests of one package.
+type program struct {
+	tested
+	stage string
+	args  []string
+	// took is the CPU time that the tests take without a mutant.
+	took time.Duration
+}
+
+// programsOf are the programs of all stages, in their order.
+func programsOf(dir string, stages []stage) ([]program, error) {
+	var all []program
+	for _, s := range stages {
+		packages, err := tests(dir, s.patterns)
+		if err != nil {
+			return nil, err
+		}
+		if len(packages) == 0 {
+			return nil, fmt.Errorf("the stage %q has no tests: no package of %s has any", s.name, strings.Join(s.patterns, " "))
+		}
+		for _, t := range packages {
+			all = append(all, program{tested: t, stage: s.name, args: s.args})
+		}
+	}
+	return all, nil
+}
+
+// runner runs tests in a folder of its own.
+type runner struct {
+	dir, scratch string
+	programs     []program
+}
+
+// outcome is what became of a mutant.
+type outcome struct {
+	*Mutant
+	// killed: a test noticed. by is which one, and how if it did not simply fail.
+	killed bool
+	by     string
+	// broken is what the compiler said where it took what go/types had taken for a program for none.
+	broken string
+}
+
+// baseline runs everything without a mutant, since tests that fail anyway kill everything, and measures how long it takes.
+func (r *runner) baseline(ctx context.Context) error {
+	built := map[string]string{}
+	for i := range r.programs {
+		p := &r.programs[i]
+		binary, err := r.build(ctx, p, "", built)
+		if err != nil {
+			return err
+		}
+		result := p.run(ctx, binary, time.Hour)
+		if result.failed {
+			return fmt.Errorf("the tests of %s fail without any mutant:\n%s", p.path, result.output)
+		}
+		p.took = result.took
+	}
+	return ctx.Err()
+}
+
+// try runs the tests that reach the mutant, those of its own package first, until one fails.
+func (r *runner) try(ctx context.Context, m *Mutant) (outcome, error) {
+	overlay, err := r.overlay(m)
+	if err != nil {
+		return outcome{}, err
+	}
+	built := map[string]string{}
+	for _, p := range r.reaching(m.Package.Path) {
+		binary, err := r.build(ctx, &p, overlay, built)
+		var refused *refusal
+		switch {
+		case ctx.Err() != nil:
+			return outcome{}, ctx.Err()
+		case errors.As(err, &refused):
+			return outcome{Mutant: m, broken: refused.text}, nil
+		case err != nil:
+			return outcome{}, err
+		}
+		result := p.run(ctx, binary, 5*p.took+20*time.Second)
+		if ctx.Err() != nil {
+			return outcome{}, ctx.Err()
+		}
+		if result.failed {
+			return outcome{Mutant: m, killed: true, by: p.stage + ", " + path.Base(p.path) + ": " + result.how}, nil
+		}
+	}
+	return outcome{Mutant: m}, nil
+}
+
+// reaching are the programs that a package is part of: in the order of the stages, and in each the package's own first.
+func (r *runner) reaching(path string) []program {
+	var all []program
+	for _, p := range r.programs {
+		if p.reaches[path] || p.path == path {
+			all = append(all, p)
+		}
+	}
+	stage := func(p program) int {
+		return slices.IndexFunc(r.programs, func(other program) bool { return other.stage == p.stage })
+	}
+	foreign := func(p program) int {
+		if p.path == path {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(all, func(a, b program) int { return 2*(stage(a)-stage(b)) + foreign(a) - foreign(b) })
+	return all
+}
+
+// overlay writes the mutant, and what tells the compiler to read it in place of the file.
+func (r *runner) overlay(m *Mutant) (string, error) {
+	mutated, overlay := filepath.Join(r.scratch, "mutant.go"), filepath.Join(r.scratch, "overlay.json")
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{m.File.path: mutated}})
+	if err != nil {
+		return "", err
+	}
+	return overlay, errors.Join(os.WriteFile(mutated, m.Source(), 0o644), os.WriteFile(overlay, text, 0o644))
+}
+
+// refusal is what the compiler says.
+type refusal struct{ text string }
+
+func (r *refusal) Error() string { return r.text }
+
+// build compiles the tests of a package, once for each mutant.
+func (r *runner) build(ctx context.Context, p *program, overlay string, built map[string]string) (string, error) {
+	if binary := built[p.path]; binary != "" {
+		return binary, nil
+	}
+	binary := filepath.Join(r.scratch, strings.ReplaceAll(p.path, "/", "_")+".test")
+	args := []string{"test", "-c", "-ldflags=-s -w", "-o", binary}
+	if overlay != "" {
+		args = append(args, "-overlay", overlay)
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, p.path)...)
+	cmd.Dir = r.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", &refusal{fmt.Sprintf("go test -c %s: %v\n%s", p.path, err, out)}
+	}
+	built[p.path] = binary
+	return binary, nil
+}
+
+// result is what came of running the tests.
+type result struct {
+	failed bool
+	// how is the first test that failed, or what ended them.
+	how, output string
+	took        time.Duration
+}
+
+// memory is how much of it the tests of a mutant may take, in KiB: one that never stops appending takes all there is.
+const memory = 6 << 20
+
+var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+
+// run runs the tests within bounds. CPU time bounds a mutant that does not end: how busy the machine is changes nothing about it.
+func (p *program) run(ctx context.Context, binary string, limit time.Duration) result {
+	const bounded = `ulimit -v "$1" 2>/dev/null; ulimit -t "$2" 2>/dev/null; shift 2; exec "$@"`
+	args := []string{"-c", bounded, "sh", strconv.Itoa(memory), strconv.Itoa(int(limit.Seconds()) + 1), binary, "-test.failfast", "-test.timeout=1h"}
+	cmd := exec.CommandContext(ctx, "sh", append(args, p.args...)...)
+	cmd.Dir = p.dir
+	cmd.WaitDelay = 5 * time.Second
+	out := &head{}
+	cmd.Stdout, cmd.Stderr = out, out
+	err := cmd.Run()
+	r := result{failed: err != nil, output: out.String()}
+	if cmd.ProcessState != nil {
+		r.took = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	switch found := failure.FindStringSubmatch(r.output); {
+	case err == nil:
+	case found != nil:
+		r.how = found[1]
+	case strings.Contains(r.output, "out of memory"):
+		r.how = "out of memory"
+	case strings.Contains(r.output, "panic: "):
+		r.how = "panic"
+	case r.took > limit:
+		r.how = "did not end"
+	default:
+		r.how = err.Error()
+	}
+	return r
+}
+
+// head keeps the beginning of what is written.
+type head struct{ bytes.Buffer }
+
+func (h *head) Write(text []byte) (int, error) {
+	if room := 1<<20 - h.Len(); room > 0 {
+		h.Buffer.Write(text[:min(room, len(text))])
+	}
+	return len(text), nil
+}

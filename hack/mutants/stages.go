@@ -1,0 +1,21 @@
+package main
+
+// stage is a part of the tests. A mutant that survives one goes on to the next.
+type stage struct {
+	name     string
+	patterns []string
+	args     []string
+}
+
+// engines are the packages whose mutants are made where none are named.
+var engines = []string{"./internal/plan/...", "./internal/experiment/...", "./internal/analysis/..."}
+
+// stages are the fast tests, the cheapest first: the tests of the engines without disturbed transcripts; about 2,000 seeded histories of tier
+// one and the explorer's regressions; and the transcripts with a crash after each write and with stale views.
+var stages = []stage{
+	{"tests", engines, []string{"-test.skip=Anywhere$"}},
+	{"histories", []string{"./internal/sim/explore"}, []string{
+		"-test.run=^Test(Explore(Routed|Hands|HandsRouted|Experiments)?|Regressions)$", "-seeds=800", "-brief",
+	}},
+	{"disturbed transcripts", []string{"./internal/plan/...", "./internal/experiment/..."}, []string{"-test.run=Anywhere$"}},
+}
