@@ -55,8 +55,8 @@ const (
 	// ConditionHealthy is True while the Rollout is completed and all its pods are available.
 	ConditionHealthy RolloutConditionType = "Healthy"
 
-	// ConditionCanaryOverload is present and True while the steps send the new version more traffic than its pods are a share
-	// of: setCanaryScale sizes it apart from setWeight. It is a warning, and holds nothing up.
+	// ConditionCanaryOverload is present where the steps send the new version more traffic than its pods are a share of:
+	// setCanaryScale sizes it apart from setWeight. True during an update, False otherwise. It is a warning, and holds nothing up.
 	ConditionCanaryOverload RolloutConditionType = "CanaryOverload"
 )
 

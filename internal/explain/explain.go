@@ -21,6 +21,8 @@ type Explanation struct {
 	// Status and Message are as `get rollout` shows them.
 	Status  string `json:"status"`
 	Message string `json:"message,omitempty"`
+	// Warnings are what hurts although it holds nothing up.
+	Warnings []string `json:"warnings,omitempty"`
 	// Step is the one that the update is at, such as "step 2 of 4 (pause: 1m)". Empty between updates and where there are none.
 	Step string `json:"step,omitempty"`
 	// Refused is what keeps the engine from going on at all.
@@ -75,7 +77,7 @@ func Of(seen plan.Observed, objects view.Objects, look Look, promote Promote) (E
 	r := view.Of(objects, seen.Now)
 	e := Explanation{
 		Name: r.Name, Strategy: string(r.Strategy), Time: seen.Now, Status: r.Status.Text, Message: r.Status.Message,
-		Troubles: troubles(r), Running: running(r),
+		Warnings: r.Warnings, Troubles: troubles(r), Running: running(r),
 	}
 	if s := r.CurrentStep(); s != nil && s.State == view.StepCurrent {
 		e.Step = stepText(r, s)

@@ -24,6 +24,9 @@ func (e Explanation) Text(command string) string {
 	}
 
 	say("%s", e.headline())
+	for _, text := range e.Warnings {
+		say("Warning: %s.", strings.TrimSuffix(text, "."))
+	}
 	if e.Step != "" && len(e.Refused) > 0 {
 		say("It is at %s.", e.Step)
 	}
@@ -70,10 +73,26 @@ func (e Explanation) headline() string {
 		kind = "blue-green rollout"
 	}
 	text := fmt.Sprintf("The %s '%s' is %s", kind, e.Name, e.Status)
-	if e.Message != "" {
-		text += ": " + strings.TrimSuffix(e.Message, ".")
+	if message := e.message(); message != "" {
+		text += ": " + strings.TrimSuffix(message, ".")
 	}
 	return text + "."
+}
+
+// message is what the status says. Where that speaks of pods or of the switch, which come after an analysis, it is the analysis.
+func (e Explanation) message() string {
+	switch e.Message {
+	case "more replicas need to be updated", "active service cutover pending":
+	default:
+		return e.Message
+	}
+	for _, w := range e.Waits {
+		what, name, _ := strings.Cut(w.Why, " ")
+		if name, _, _ = strings.Cut(name, " is "); what == "analysis" || what == "experiment" {
+			return "waiting for " + what + " " + name
+		}
+	}
+	return e.Message
 }
 
 func (e Explanation) idle() string {

@@ -22,20 +22,20 @@ func TestOf(t *testing.T) {
 		"the seed's 90 % of traffic on 10 % of pods": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, steps: [{setCanaryScale: {weight: 10}}, {setWeight: 90}, {pause: {}}]}}",
 			[]string{"CanaryOverload spec.strategy.canary.steps[1]: 90 % of the traffic goes to 1 pod (10 % of spec.replicas), so that each of them " +
-				"gets 9.0 times what a pod gets otherwise; setCanaryScale stays in force behind later setWeight steps: set more pods, " +
-				"or write \"setCanaryScale: {matchTrafficWeight: true}\" before"},
+				"gets 9.0 times what a pod gets otherwise; setCanaryScale stays in force for later setWeight steps: set more pods, " +
+				"such as \"setCanaryScale: {weight: 90}\" before"},
 		},
 		"the worst of several steps is told": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}, maxTrafficWeight: 1000}, " +
 				"steps: [{setCanaryScale: {replicas: 2}}, {setWeight: 400}, {setWeight: 800}, {setWeight: 500}]}}",
 			[]string{"CanaryOverload spec.strategy.canary.steps[2]: 80 % of the traffic goes to 2 pods (20 % of spec.replicas), so that each of them " +
-				"gets 4.0 times what a pod gets otherwise; setCanaryScale stays in force behind later setWeight steps: set more pods, " +
+				"gets 4.0 times what a pod gets otherwise; setCanaryScale stays in force for later setWeight steps: set more pods, " +
 				"or write \"setCanaryScale: {matchTrafficWeight: true}\" before"},
 		},
 		"scaled to nothing under traffic": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, steps: [{setWeight: 20}, {setCanaryScale: {replicas: 0}}]}}",
 			[]string{"CanaryOverload spec.strategy.canary.steps[1]: 20 % of the traffic would go to a canary without pods; " +
-				"setCanaryScale stays in force behind later setWeight steps: set more pods, or write \"setCanaryScale: {matchTrafficWeight: true}\" before"},
+				"setCanaryScale stays in force for later setWeight steps: set more pods, or write \"setCanaryScale: {matchTrafficWeight: true}\" in its place"},
 		},
 		"the scale follows the weight again": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
@@ -52,6 +52,17 @@ func TestOf(t *testing.T) {
 				"steps: [{setCanaryScale: {replicas: 1}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 20}]}}",
 			[]string{"EmptiedCanary spec.strategy.canary.steps[1]: takes away the canary's 1 pod, which a later step brings back: " +
 				"put setWeight before \"setCanaryScale: {matchTrafficWeight: true}\""},
+		},
+		"pods that go, and too few for what comes": {
+			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
+				"steps: [{setCanaryScale: {replicas: 1}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 90}]}}",
+			[]string{"EmptiedCanary spec.strategy.canary.steps[1]: takes away the canary's 1 pod, which a later step brings back: " +
+				"write \"setCanaryScale: {weight: 90}\" in its place"},
+		},
+		"pods that go until a later step sets them": {
+			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
+				"steps: [{setCanaryScale: {replicas: 1}}, {setCanaryScale: {matchTrafficWeight: true}}, {setCanaryScale: {replicas: 3}}, {setWeight: 20}]}}",
+			[]string{"EmptiedCanary spec.strategy.canary.steps[1]: takes away the canary's 1 pod, which a later step brings back: leave it out"},
 		},
 		"pods that stay": {
 			probed + "  replicas: 4\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
@@ -145,4 +156,44 @@ func TestOf(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whoever follows the advice of one hazard must not meet another.
+func TestAdviceIsNotAHazard(t *testing.T) {
+	scale := func(s string) string { return "{setCanaryScale: {" + s + "}}" }
+	for name, tt := range map[string]struct{ before, after string }{
+		"too few pods for the first weight": {scale("weight: 10") + ", {setWeight: 90}", scale("weight: 10") + ", " + scale("weight: 90") + ", {setWeight: 90}"},
+		"too few pods for a later weight": {
+			scale("replicas: 2") + ", {setWeight: 20}, {setWeight: 80}",
+			scale("replicas: 2") + ", {setWeight: 20}, " + scale("matchTrafficWeight: true") + ", {setWeight: 80}",
+		},
+		"too few pods under traffic": {"{setWeight: 80}, " + scale("replicas: 1"), "{setWeight: 80}, " + scale("matchTrafficWeight: true")},
+		"pods that go and come back": {
+			scale("replicas: 1") + ", " + scale("matchTrafficWeight: true") + ", {setWeight: 10}",
+			scale("replicas: 1") + ", {setWeight: 10}, " + scale("matchTrafficWeight: true"),
+		},
+		"pods that go and come back for more": {
+			scale("replicas: 1") + ", " + scale("matchTrafficWeight: true") + ", {setWeight: 90}",
+			scale("replicas: 1") + ", " + scale("weight: 90") + ", {setWeight: 90}",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if len(hazardsOf(t, tt.before)) != 1 {
+				t.Errorf("before: %v", hazardsOf(t, tt.before))
+			}
+			if after := hazardsOf(t, tt.after); len(after) > 0 {
+				t.Errorf("after: %v", after)
+			}
+		})
+	}
+}
+
+func hazardsOf(t *testing.T, steps string) []hazard.Hazard {
+	t.Helper()
+	var ro v1alpha1.Rollout
+	text := "spec:\n" + probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, steps: [" + steps + "]}}"
+	if err := yaml.UnmarshalStrict([]byte(text), &ro); err != nil {
+		t.Fatal(err)
+	}
+	return hazard.Of(&ro)
 }

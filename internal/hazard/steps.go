@@ -38,11 +38,28 @@ func (f *finder) emptied(c *v1alpha1.CanaryStrategy) {
 		now := walk.pods()
 		if before > 0 && now == 0 && comesBack(walk, c.Steps[i+1:]) {
 			f.add(EmptiedCanary, fmt.Sprintf("%s.steps[%d]", canaryField, i),
-				"takes away the canary's %s, which a later step brings back: put setWeight before \"setCanaryScale: {matchTrafficWeight: true}\"", pods(before))
+				"takes away the canary's %s, which a later step brings back: %s", pods(before), f.keeping(before, c, i))
 			return
 		}
 		before = now
 	}
+}
+
+// keeping is what to write instead of a step that takes the canary's pods away: what neither takes them away nor overloads them.
+func (f *finder) keeping(had int32, c *v1alpha1.CanaryStrategy, at int) string {
+	for _, s := range c.Steps[at+1:] {
+		if s.SetCanaryScale != nil {
+			break // which says how many there are to be
+		}
+		if s.SetWeight == nil || *s.SetWeight == 0 {
+			continue
+		}
+		if l := (load{weight: *s.SetWeight, most: mostOf(c), pods: had, replicas: f.replicas}); l.times() >= overloaded {
+			return fmt.Sprintf(`write "setCanaryScale: {weight: %d}" in its place`, l.share())
+		}
+		return `put setWeight before "setCanaryScale: {matchTrafficWeight: true}"`
+	}
+	return "leave it out"
 }
 
 func comesBack(walk canaryWalk, steps []v1alpha1.CanaryStep) bool {

@@ -2,6 +2,7 @@ package hazard
 
 import (
 	"fmt"
+	"math"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -58,28 +59,34 @@ const overloaded = 1.5
 // force when the weight changes behind it; that is easily forgotten.
 func (f *finder) overload(c *v1alpha1.CanaryStrategy) {
 	var (
-		most  = v1alpha1.DefaultMaxTrafficWeight
+		most  = mostOf(c)
 		walk  = canaryWalk{replicas: f.replicas}
 		worst = -1
 		at    load
+		do    string
 	)
-	if m := c.TrafficRouting.MaxTrafficWeight; m != nil && *m > 0 {
-		most = *m
-	}
 	for i := range c.Steps {
+		before := walk.weight
 		if !walk.step(&c.Steps[i]) || walk.fixed == nil || f.replicas == 0 {
 			continue
 		}
 		l := load{weight: walk.weight, most: most, pods: *walk.fixed, replicas: f.replicas}
 		if l.times() >= overloaded && (worst < 0 || l.times() > at.times()) {
-			worst, at = i, l
+			worst, at, do = i, l, l.relief(c.Steps[i].SetWeight != nil, before)
 		}
 	}
 	if worst >= 0 {
 		f.add(CanaryOverload, fmt.Sprintf("%s.steps[%d]", canaryField, worst),
-			"%s; setCanaryScale stays in force behind later setWeight steps: set more pods, or write \"setCanaryScale: {matchTrafficWeight: true}\" before",
-			at)
+			"%s; setCanaryScale stays in force for later setWeight steps: set more pods, %s", at, do)
 	}
+}
+
+// mostOf is the weight that is all of the traffic.
+func mostOf(c *v1alpha1.CanaryStrategy) int32 {
+	if m := c.TrafficRouting.MaxTrafficWeight; m != nil && *m > 0 {
+		return *m
+	}
+	return v1alpha1.DefaultMaxTrafficWeight
 }
 
 // canaryWalk goes through the steps and knows what is in force.
@@ -118,6 +125,22 @@ func (l load) times() float64 {
 		return carried // no pod at all: worse than any number of pods, and nothing when nothing is sent
 	}
 	return carried / (float64(l.pods) * float64(l.most))
+}
+
+// relief is what to write for more pods. Pods that follow the weight are none as long as the weight is 0, so there it is their share.
+func (l load) relief(byWeight bool, before int32) string {
+	switch {
+	case !byWeight:
+		return `or write "setCanaryScale: {matchTrafficWeight: true}" in its place`
+	case before == 0:
+		return fmt.Sprintf(`such as "setCanaryScale: {weight: %d}" before`, l.share())
+	}
+	return `or write "setCanaryScale: {matchTrafficWeight: true}" before`
+}
+
+// share is the traffic in percent, which pods that are to carry it should be of all pods.
+func (l load) share() int32 {
+	return int32(math.Ceil(100 * float64(l.weight) / float64(l.most)))
 }
 
 func (l load) String() string {

@@ -161,7 +161,8 @@ func (p *pass) setReplicaFailure() {
 	p.remove(v1alpha1.ConditionReplicaFailure)
 }
 
-// setOverload warns while the steps give the canary more traffic than pods for it, as setCanaryScale allows.
+// setOverload warns while the steps give the canary more traffic than pods for it, as setCanaryScale allows. Where no update goes on, no
+// pod gets it.
 func (p *pass) setOverload() {
 	var texts []string
 	for _, h := range hazard.Of(p.Rollout) {
@@ -173,7 +174,8 @@ func (p *pass) setOverload() {
 		p.remove(v1alpha1.ConditionCanaryOverload)
 		return
 	}
-	p.setTrue(v1alpha1.ConditionCanaryOverload, v1alpha1.ReasonCanaryOverload, strings.Join(texts, "; "))
+	idle := p.promoted() || p.is.Abort
+	p.set(v1alpha1.ConditionCanaryOverload, truth(!idle), v1alpha1.ReasonCanaryOverload, strings.Join(texts, "; "))
 }
 
 // condition is the condition as it stands in the status being written, the zero value if there is none.
@@ -213,7 +215,7 @@ func (p *pass) set(kind v1alpha1.RolloutConditionType, status corev1.ConditionSt
 		return
 	}
 	have := p.is.Conditions[i]
-	if have.Status == status && have.Reason == reason && isPlain(have.Message, message) {
+	if have.Status == status && have.Reason == reason && plain(have.Message) == message {
 		return
 	}
 	if have.Status == status {

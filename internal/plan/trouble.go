@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/clean"
 )
@@ -169,19 +170,39 @@ func unready(pod *corev1.Pod) string {
 	return string(pod.Status.Phase)
 }
 
-// tellTrouble puts what keeps the pods behind the sentence of the condition Progressing. That is no progress, so its times stay.
+// tellTrouble adds the analysis that the update waits for, and what keeps the pods, to the sentence of the condition Progressing. That is
+// no progress, so its times stay.
 func (p *pass) tellTrouble() {
 	i := p.index(v1alpha1.ConditionProgressing)
-	if i < 0 || !p.knowsPods { // what was found out before still holds
+	if i < 0 {
 		return
 	}
 	c := &p.is.Conditions[i]
-	plain, _, _ := strings.Cut(c.Message, troubleMark)
-	switch c.Reason {
+	switch _, trouble, _ := strings.Cut(c.Message, troubleMark); c.Reason {
 	case v1alpha1.ReasonReplicaSetUpdated, v1alpha1.ReasonNewReplicaSetCreated, v1alpha1.ReasonFoundNewReplicaSet,
 		v1alpha1.ReasonReplicaSetNotAvailable, v1alpha1.ReasonProgressDeadlineExceeded:
-		c.Message = p.withTrouble(plain)
+		message := plain(c.Message) + p.judgedBy()
+		switch {
+		case p.knowsPods:
+			message = p.withTrouble(message)
+		case trouble != "": // what was found out before still holds
+			message += troubleMark + trouble
+		}
+		c.Message = message
 	}
+}
+
+// judgedBy is the analysis or the Experiment that the update waits for, as a sentence; empty if it waits for none.
+func (p *pass) judgedBy() string {
+	if !p.judging() {
+		return ""
+	}
+	for _, r := range runRecords(p.is) {
+		if last := *r.status; last != nil && !analysis.Ended(last.Status) && r.kind != v1alpha1.RolloutTypeBackground {
+			return fmt.Sprintf("%sanalysis %q.", judgedMark, last.Name)
+		}
+	}
+	return fmt.Sprintf("%sexperiment %q.", judgedMark, p.is.Canary.CurrentExperiment)
 }
 
 // withTrouble is a sentence with what keeps the pods after it.
@@ -192,11 +213,15 @@ func (p *pass) withTrouble(plain string) string {
 	return plain + troubleMark + clean.Text(p.trouble)
 }
 
-// troubleMark ends the sentence that tools know, and begins the one about pods.
-const troubleMark = " Waiting for pods: "
+// Both marks end the sentence that tools know: judgedMark begins the one about an analysis, and troubleMark, the last one, that about pods.
+const (
+	judgedMark  = " Waiting for the result of "
+	troubleMark = " Waiting for pods: "
+)
 
-// isPlain reports whether a condition says the same as a message, whatever it says of pods besides.
-func isPlain(have, message string) bool {
-	plain, _, _ := strings.Cut(have, troubleMark)
-	return plain == message
+// plain is the sentence that tools know.
+func plain(message string) string {
+	message, _, _ = strings.Cut(message, troubleMark)
+	message, _, _ = strings.Cut(message, judgedMark)
+	return message
 }

@@ -47,6 +47,8 @@ type Rollout struct {
 	Status Status
 	// Unobserved: the controller has not looked at the spec as it is; what is said here is about an earlier one.
 	Unobserved bool
+	// Warnings are what a person should know although it holds nothing up.
+	Warnings []string
 
 	Strategy Strategy
 	// Steps of a canary, and how many of them are done.
@@ -107,6 +109,7 @@ func Of(o Objects, now time.Time) Rollout {
 		Status:    statusOf(ro),
 
 		Unobserved: !specObserved(ro) || !workloadObserved(ro),
+		Warnings:   warningsOf(o),
 
 		Replicas: Replicas{
 			Desired:   desired(ro.Spec.Replicas),

@@ -70,6 +70,9 @@ func (r Rollout) header(f fold, limit int) []line {
 		field("Status:", span{text: r.Status.String(), colour: iconColour(r.Status.Icon)}),
 	}
 	lines = append(lines, wrapped("Message:", r.Status.Message, limit)...)
+	for _, warning := range r.Warnings {
+		lines = append(lines, wrapped("Warning:", warning, limit)...)
+	}
 	lines = append(lines, r.strategyLines(f)...)
 	lines = append(lines, imageLines(r.Images, limit)...)
 	return append(lines, r.Replicas.lines(f)...)

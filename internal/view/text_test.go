@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/view"
@@ -47,6 +48,16 @@ var pictures = map[string]func() *world{
 			status(v1alpha1.RolloutPhaseHealthy, "").step(2).hashes("6d9f7c5b8d", "6d9f7c5b8d").
 			version(1, "5b94c8d7f6", "nginx:1.15.4", 0).
 			version(2, "6d9f7c5b8d", "nginx:1.16.0", 2)
+	},
+	"canary-warnings": func() *world {
+		w := canaryWorld(5, weight(20), pause("")).
+			status(v1alpha1.RolloutPhasePaused, "CanaryPauseStep").step(1).hashes("6d9f7c5b8d", "5b94c8d7f6").
+			version(2, "6d9f7c5b8d", "nginx:1.16.0", 1)
+		w.Rollout.Status.Conditions = []v1alpha1.RolloutCondition{
+			{Type: v1alpha1.ConditionCanaryOverload, Status: corev1.ConditionTrue, Message: "spec.strategy.canary.steps[1]: 90 % of the traffic goes to 1 pod"},
+			{Type: v1alpha1.ConditionPodMetadataFailure, Status: corev1.ConditionFalse, Message: "not shown"},
+		}
+		return w
 	},
 	"blue-green": func() *world {
 		w := blueGreenWorld(2, 90).

@@ -1,0 +1,41 @@
+package view
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// warningsOf are what a person should know although it holds nothing up.
+func warningsOf(o Objects) []string {
+	var warnings []string
+	if text := stableGone(o); text != "" {
+		warnings = append(warnings, text)
+	}
+	for _, c := range o.Rollout.Status.Conditions {
+		switch c.Type {
+		case v1alpha1.ConditionCanaryOverload, v1alpha1.ConditionPodMetadataFailure:
+			if c.Status == corev1.ConditionTrue {
+				warnings = append(warnings, c.Message)
+			}
+		}
+	}
+	return warnings
+}
+
+// stableGone tells of an update whose stable version has no ReplicaSet any more: somebody deleted it.
+func stableGone(o Objects) string {
+	s := o.Rollout.Status
+	if s.StableRS == "" || s.StableRS == s.CurrentPodHash {
+		return "" // of a first deployment, or about to be created again
+	}
+	for _, rs := range controlled(o.ReplicaSets, o.Rollout) {
+		if rs.Labels[v1alpha1.PodTemplateHashLabel] == s.StableRS {
+			return ""
+		}
+	}
+	return fmt.Sprintf("the ReplicaSet of the stable version, %s-%s, is gone: what is left serves, and an abort has no version to return to. "+
+		"Promote this update, or apply the template of the version that you want", o.Rollout.Name, s.StableRS)
+}
