@@ -21,6 +21,7 @@ type Script struct {
 	teller     teller
 	crashAfter int
 	stale      View
+	deaf       time.Duration
 
 	// disorder that was arranged beforehand: a crash at a write, a stale view at a pass; negative for none.
 	crashAtWrite, staleAtPass int
@@ -40,7 +41,7 @@ func (s *Script) begin() {
 	s.World = New(Options{PodStart: 10 * time.Second, RoundTrip: !s.teller.hushed})
 	s.World.Watch = func() { s.teller.happened(s.World) }
 	s.teller = teller{events: s.teller.events, hushed: s.teller.hushed}
-	s.crashAfter, s.stale = -1, View{}
+	s.crashAfter, s.stale, s.deaf = -1, View{}, 0
 	s.controller = &Controller{
 		Next: plan.Next,
 		OnPass: func(p Pass) {
@@ -53,6 +54,7 @@ func (s *Script) begin() {
 		},
 		CrashAfter: s.nextCrash,
 		View:       s.nextView,
+		Deaf:       s.nextDeafness,
 	}
 	s.World.ControlExperiments(&ExperimentController{
 		OnPass: func(p ExperimentPass) {
@@ -127,7 +129,7 @@ func (s *Script) Run(line string) (string, error) {
 }
 
 // instant verbs only arrange or ask something: nothing happens on their account until the next line.
-var instant = map[string]bool{"crash": true, "stale": true, "events": true}
+var instant = map[string]bool{"crash": true, "deaf": true, "stale": true, "events": true}
 
 var verbs map[string]func(s *Script, args []string) (answer string, err error)
 
@@ -178,6 +180,7 @@ func init() {
 		"analysis": (*Script).analysis,
 		"jump":     (*Script).jump,
 		"crash":    (*Script).crash,
+		"deaf":     (*Script).deafen,
 		"stale":    (*Script).staleView,
 		"events":   (*Script).events,
 		"status":   func(s *Script, _ []string) (string, error) { return s.teller.status(s.World), nil },
@@ -380,36 +383,6 @@ func (s *Script) annotate(args []string) (string, error) {
 		ro.Annotations[key] = value
 	})
 	return "", nil
-}
-
-// crash arranges for the next pass to stop: "crash after 1 write".
-func (s *Script) crash(args []string) (string, error) {
-	if len(args) < 2 {
-		return "", errors.New("crash after 1 write")
-	}
-	n, err := strconv.Atoi(args[1])
-	s.crashAfter = n
-	return "", err
-}
-
-// staleView arranges for the next pass to see old objects: "stale rollout 1", "stale replicasets 2".
-func (s *Script) staleView(args []string) (string, error) {
-	n, err := strconv.Atoi(last(args))
-	switch first(args) {
-	case "rollout":
-		s.stale.Rollout = n
-	case "services":
-		s.stale.Services = n
-	case "routes":
-		s.stale.Routes = n
-	case "analyses":
-		s.stale.AnalysisRuns = n
-	case "experiments":
-		s.stale.Experiments = n
-	default:
-		s.stale.ReplicaSets = n
-	}
-	return "", err
 }
 
 // events shows events from now on, or hides them: "events off".

@@ -149,7 +149,7 @@ func stories(t *testing.T) []story {
 			case line == "":
 				output = false
 			case output, strings.HasPrefix(line, "#"), strings.HasPrefix(line, "events"), line == "status",
-				strings.HasPrefix(line, "crash"), strings.HasPrefix(line, "stale"):
+				strings.HasPrefix(line, "crash"), strings.HasPrefix(line, "stale"), strings.HasPrefix(line, "deaf"):
 			case strings.HasPrefix(line, "rollout "), strings.HasPrefix(line, "experiment "):
 				all = append(all, story{name: filepath.Base(path), lines: []string{line}})
 			default:
