@@ -94,7 +94,7 @@ func (e *Experiment) UnmarshalJSON(text []byte) error {
 // field, to find those that do not.
 func decode[T any](text []byte, into *T) (Unreadable, error) {
 	if utiljson.Unmarshal(text, into) == nil {
-		return nil, nil
+		return withinLimits(into), nil
 	}
 	var stored any
 	numbers := json.NewDecoder(bytes.NewReader(text))
@@ -108,5 +108,6 @@ func decode[T any](text []byte, into *T) (Unreadable, error) {
 	}
 	var empty T
 	*into = empty // of the first attempt, which stopped somewhere
-	return unreadable, utiljson.Unmarshal(fitting, into)
+	err = utiljson.Unmarshal(fitting, into)
+	return append(unreadable, withinLimits(into)...), err
 }

@@ -12,6 +12,16 @@ import (
 // Templates are the templates that there are, by scope and name. Those of a namespace are of the Rollout's.
 type Templates map[v1alpha1.AnalysisTemplateRef]*v1alpha1.AnalysisTemplateSpec
 
+const (
+	// MostTemplates is how many templates an object may use, those counted that its templates name in turn.
+	MostTemplates = 200
+	// MostLevels is how many templates may name each other in a row.
+	MostLevels = 20
+)
+
+// TooMany stands for a template that is not looked at, since the object uses MostTemplates others already.
+var TooMany = &v1alpha1.AnalysisTemplateSpec{}
+
 // References are the templates that a Rollout names itself, each once.
 func References(ro *v1alpha1.Rollout) []v1alpha1.AnalysisTemplateRef {
 	var refs []v1alpha1.AnalysisTemplateRef
@@ -96,6 +106,12 @@ func (c *collector) visit(field string, ref v1alpha1.AnalysisTemplateRef, via []
 		return
 	case found == nil:
 		c.problem(field, "%s cannot be read: the controller looks after one namespace and has no right to; name an AnalysisTemplate of this namespace, or grant it get, list and watch of clusteranalysistemplates", title(ref))
+		return
+	case found == TooMany:
+		c.problem(field, "more than %d templates are used, with those that templates name in turn; %s and others are left out: name fewer", MostTemplates, title(ref))
+		return
+	case len(via) >= MostLevels:
+		c.problem(field, "%s is more than %d templates down: %s; let templates name each other less deeply", title(ref), MostLevels, route(append(via[:2:2], ref)))
 		return
 	case len(found.Unreadable) > 0:
 		c.problem(field, "%s cannot be read: %s", title(ref), found.Unreadable)

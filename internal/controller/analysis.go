@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,11 +71,16 @@ func (r *Rollouts) observeAnalyses(ctx context.Context, seen *plan.Observed, ver
 	return err
 }
 
-// readTemplates reads the templates that are referred to, and those that they refer to in turn, as far as they exist.
+// readTemplates reads the templates that are referred to, and those that they refer to in turn, as far as they exist. There is a limit: each is
+// read in every pass.
 func readTemplates(ctx context.Context, from client.Reader, namespace string, refs []v1alpha1.AnalysisTemplateRef) (analysis.Templates, error) {
 	templates := analysis.Templates{}
 	for ; len(refs) > 0; refs = refs[1:] {
 		if _, known := templates[refs[0]]; known {
+			continue
+		}
+		if len(templates) >= analysis.MostTemplates {
+			templates[refs[0]] = analysis.TooMany
 			continue
 		}
 		template, err := readTemplate(ctx, from, namespace, refs[0])
@@ -86,7 +92,7 @@ func readTemplates(ctx context.Context, from client.Reader, namespace string, re
 			return nil, fmt.Errorf("read the analysis template %s: %w", refs[0].TemplateName, err)
 		default:
 			templates[refs[0]] = template
-			refs = slices.Concat(refs, template.Templates)
+			refs = append(refs, template.Templates...)
 		}
 	}
 	return templates, nil
@@ -107,28 +113,52 @@ func readTemplate(ctx context.Context, from client.Reader, namespace string, ref
 // names it, and so on.
 func (r *Rollouts) rolloutsUsing(ctx context.Context, changed client.Object) []reconcile.Request {
 	_, cluster := changed.(*v1alpha1.ClusterAnalysisTemplate)
-	walk := templateWalk{Rollouts: r, seen: map[string]bool{}}
-	err := walk.from(ctx, changed.GetNamespace(), v1alpha1.AnalysisTemplateRef{TemplateName: changed.GetName(), ClusterScope: cluster})
-	if err != nil {
+	walk := templateWalk{Rollouts: r, seen: map[namedTemplate]bool{}, found: map[reconcile.Request]bool{}}
+	walk.name(namedTemplate{changed.GetNamespace(), v1alpha1.AnalysisTemplateRef{TemplateName: changed.GetName(), ClusterScope: cluster}})
+	if err := walk.up(ctx); err != nil {
 		r.log.ErrorContext(ctx, "find the Rollouts that use a template", "template", client.ObjectKeyFromObject(changed).String(), "error", err)
 	}
-	return walk.requests
+	return slices.Collect(maps.Keys(walk.found))
+}
+
+// namedTemplate is a template, and the namespace from which it is named: that of a template, or empty for one of the cluster, which those of
+// all namespaces may name.
+type namedTemplate struct {
+	namespace string
+	ref       v1alpha1.AnalysisTemplateRef
 }
 
 // templateWalk goes from a template up to the Rollouts that use it.
 type templateWalk struct {
 	*Rollouts
-	seen     map[string]bool
-	requests []reconcile.Request
+	seen  map[namedTemplate]bool
+	next  []namedTemplate
+	found map[reconcile.Request]bool
 }
 
-// from goes up from a template. The namespace is that of a template, or empty for one of the cluster, which those of all namespaces
-// may name; a name in a template of the cluster is looked up in each Rollout's namespace.
-func (w *templateWalk) from(ctx context.Context, namespace string, ref v1alpha1.AnalysisTemplateRef) error {
-	if w.seen[namespace+"/"+templateKey(ref)] {
-		return nil
+func (w *templateWalk) name(t namedTemplate) {
+	if !w.seen[t] {
+		w.seen[t] = true
+		w.next = append(w.next, t)
 	}
-	w.seen[namespace+"/"+templateKey(ref)] = true
+}
+
+// up goes up level by level, no further than templates may name each other.
+func (w *templateWalk) up(ctx context.Context) error {
+	for range analysis.MostLevels {
+		level := w.next
+		w.next = nil
+		for _, t := range level {
+			if err := w.from(ctx, t.namespace, t.ref); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// from goes up from a template. A name in a template of the cluster is looked up in each Rollout's namespace.
+func (w *templateWalk) from(ctx context.Context, namespace string, ref v1alpha1.AnalysisTemplateRef) error {
 	naming := client.MatchingFields{templateIndex: templateKey(ref)}
 
 	var rollouts v1alpha1.RolloutList
@@ -136,10 +166,7 @@ func (w *templateWalk) from(ctx context.Context, namespace string, ref v1alpha1.
 		return err
 	}
 	for i := range rollouts.Items {
-		request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&rollouts.Items[i])}
-		if !slices.Contains(w.requests, request) {
-			w.requests = append(w.requests, request)
-		}
+		w.found[reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&rollouts.Items[i])}] = true
 	}
 	var templates v1alpha1.AnalysisTemplateList
 	if err := w.client.List(ctx, &templates, client.InNamespace(namespace), naming, client.UnsafeDisableDeepCopy); err != nil {
@@ -147,29 +174,29 @@ func (w *templateWalk) from(ctx context.Context, namespace string, ref v1alpha1.
 	}
 	for i := range templates.Items {
 		t := &templates.Items[i]
-		if err := w.from(ctx, t.Namespace, v1alpha1.AnalysisTemplateRef{TemplateName: t.Name}); err != nil {
-			return err
-		}
+		w.name(namedTemplate{t.Namespace, v1alpha1.AnalysisTemplateRef{TemplateName: t.Name}})
 	}
 	var ofCluster v1alpha1.ClusterAnalysisTemplateList
 	if err := w.client.List(ctx, &ofCluster, naming, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
 	for i := range ofCluster.Items {
-		if err := w.from(ctx, namespace, v1alpha1.AnalysisTemplateRef{TemplateName: ofCluster.Items[i].Name, ClusterScope: true}); err != nil {
-			return err
-		}
+		w.name(namedTemplate{namespace, v1alpha1.AnalysisTemplateRef{TemplateName: ofCluster.Items[i].Name, ClusterScope: true}})
 	}
 	return nil
 }
 
+// mostRefusals is how many objects that the API server does not take, mostly since others have their names, one pass tries. The next pass looks
+// again, later each time.
+const mostRefusals = 100
+
 // carryOutRuns carries a plan out, and asks the engine again about each AnalysisRun or Experiment that the API server does not take.
 func (r *Rollouts) carryOutRuns(ctx context.Context, seen plan.Observed) (plan.Plan, error) {
-	for {
+	for refusals := 0; ; refusals++ {
 		next, err := r.carryOut(ctx, seen)
 		refused, ok := asRefusal(err, experiment.AnalysisRun, experimentKind)
 		switch {
-		case !ok:
+		case !ok || refusals == mostRefusals:
 			return next, err
 		case refused.kind == experimentKind:
 			seen.ExperimentFailures = append(seen.ExperimentFailures, refused.CreateFailure)

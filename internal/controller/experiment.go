@@ -159,7 +159,7 @@ func (e *Experiments) observeNamed(ctx context.Context, seen *experiment.Observe
 
 // carryOut carries a plan out, and asks the engine again about each object that the API server does not take.
 func (e *Experiments) carryOut(ctx context.Context, seen experiment.Observed) (experiment.Plan, error) {
-	for {
+	for refusals := 0; ; refusals++ {
 		next := e.next(seen)
 		if next.NeedsRollout {
 			if err := e.lookAtRollout(ctx, &seen); err != nil {
@@ -175,7 +175,7 @@ func (e *Experiments) carryOut(ctx context.Context, seen experiment.Observed) (e
 		e.telling.tell(ctx, "experiment", client.ObjectKeyFromObject(seen.Experiment), next.Notes, next.Writes())
 		err := e.apply(ctx, seen.Experiment, next)
 		refused, ok := asRefusal(err, experiment.ReplicaSet, experiment.Service, experiment.AnalysisRun)
-		if !ok {
+		if !ok || refusals == mostRefusals {
 			return next, err
 		}
 		seen.CreateFailures = append(seen.CreateFailures, experiment.CreateFailure{Kind: refused.kind, CreateFailure: refused.CreateFailure})

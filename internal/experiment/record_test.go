@@ -1,15 +1,18 @@
 package experiment_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/experiment"
+	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
 // What others wrote comes into the status escaped, and is not written again.
@@ -46,5 +49,36 @@ func TestStatusesSteerNoTerminal(t *testing.T) {
 	}
 	if again := experiment.Next(seen); again.Record != nil {
 		t.Errorf("after %d passes the status is still written: %+v", most, again.Record.To.Status)
+	}
+}
+
+// Whoever takes the names of an Experiment's ReplicaSets, or writes another count of them into its status, ends its template, and not before
+// twenty names were tried; no pass goes on for ever.
+func TestNamesThatAreTaken(t *testing.T) {
+	for name, count := range map[string]*int32{"from the beginning": nil, "with a forged count": new(int32(math.MaxInt32)), "with a negative count": new(int32(-5))} {
+		t.Run(name, func(t *testing.T) {
+			ex := &v1alpha1.Experiment{}
+			ex.Name, ex.Namespace, ex.UID = "a", "team", "1"
+			ex.Spec.Templates = []v1alpha1.TemplateSpec{{
+				Name: "web", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}},
+			}}
+			ex.Status.TemplateStatuses = []v1alpha1.TemplateStatus{{Name: "web", CollisionCount: count}}
+			seen := experiment.Observed{Now: time.Unix(60, 0), Experiment: ex}
+			for range 21 {
+				next := experiment.Next(seen)
+				if len(next.Grow) != 1 {
+					t.Fatalf("after %d names it creates %d ReplicaSets: %+v", len(seen.CreateFailures), len(next.Grow), next.Record.To.Status)
+				}
+				set := next.Grow[0].(plan.CreateReplicaSet).ReplicaSet
+				seen.CreateFailures = append(seen.CreateFailures, experiment.CreateFailure{
+					Kind: experiment.ReplicaSet, CreateFailure: plan.CreateFailure{Name: set.Name, Taken: true, Message: "the name is taken"},
+				})
+			}
+			next := experiment.Next(seen)
+			if got := next.Record.To.Status.TemplateStatuses[0]; len(next.Grow) > 0 || got.Status != v1alpha1.TemplateStatusError || !strings.Contains(got.Message, "are taken by others: delete these ReplicaSets") {
+				t.Errorf("%d more are created, and the status is %+v", len(next.Grow), got)
+			}
+		})
 	}
 }

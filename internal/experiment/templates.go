@@ -82,16 +82,22 @@ func (p *pass) growSet(t *template) (missing string) {
 	return "its ReplicaSet changes"
 }
 
+// mostCollisions is how many names of a ReplicaSet may be taken by others before its template fails: more are no accident.
+const mostCollisions = 20
+
+// createSet creates the ReplicaSet of a template, under another name for each that is taken. A count in the status that is no count of these is
+// somebody else's.
 func (p *pass) createSet(t *template) (missing string) {
 	set := t.newSet(p.Experiment)
 	base := set.Name
 	var taken int32
-	if t.is.CollisionCount != nil {
+	if t.is.CollisionCount != nil && *t.is.CollisionCount > 0 && *t.is.CollisionCount <= mostCollisions {
 		taken = *t.is.CollisionCount
 	}
-	for {
+	for ; taken <= mostCollisions; taken++ {
 		if taken > 0 {
 			set.Name = base + "-" + strconv.Itoa(int(taken))
+			t.is.CollisionCount = new(taken)
 		}
 		failure, refused := p.failureOf(ReplicaSet, set.Name)
 		switch {
@@ -107,9 +113,10 @@ func (p *pass) createSet(t *template) (missing string) {
 			p.finish(t, v1alpha1.TemplateStatusError, fmt.Sprintf("ReplicaSet %q was refused: %s", set.Name, failure.Message))
 			return ""
 		}
-		taken++
-		t.is.CollisionCount = &taken
 	}
+	p.finish(t, v1alpha1.TemplateStatusError, fmt.Sprintf(
+		"ReplicaSet names %q to %q are taken by others: delete these ReplicaSets, or create an Experiment of another name", base, set.Name))
+	return ""
 }
 
 // awaitLeaving waits for a name that is going to be free.
