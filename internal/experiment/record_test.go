@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/experiment"
-	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
 // What others wrote comes into the status escaped, and is not written again.
@@ -70,9 +70,9 @@ func TestNamesThatAreTaken(t *testing.T) {
 				if len(next.Grow) != 1 {
 					t.Fatalf("after %d names it creates %d ReplicaSets: %+v", len(seen.CreateFailures), len(next.Grow), next.Record.To.Status)
 				}
-				set := next.Grow[0].(plan.CreateReplicaSet).ReplicaSet
+				set := next.Grow[0].(change.CreateReplicaSet).ReplicaSet
 				seen.CreateFailures = append(seen.CreateFailures, experiment.CreateFailure{
-					Kind: experiment.ReplicaSet, CreateFailure: plan.CreateFailure{Name: set.Name, Taken: true, Message: "the name is taken"},
+					Kind: experiment.ReplicaSet, CreateFailure: change.CreateFailure{Name: set.Name, Taken: true, Message: "the name is taken"},
 				})
 			}
 			next := experiment.Next(seen)
