@@ -66,6 +66,10 @@ const (
 	// served: going back to it within its delay takes the gates again. Upstream does not know it, and leaves it alone.
 	OvertakenAnnotation = "rollout.argoproj.io/overtaken"
 
+	// ReachedAnnotation, set to "true", is on the ReplicaSet of a version that the active Service sent to without a status that says so, as
+	// after an edit: where an update overtakes it, it keeps its pods for the delay. Upstream does not know it, and leaves it alone.
+	ReachedAnnotation = "rollout.argoproj.io/reached"
+
 	// ManagedByAnnotation is on Services, DestinationRules and VirtualNodes: the name of the Rollout that steers them.
 	ManagedByAnnotation = "argo-rollouts.argoproj.io/managed-by-rollouts"
 

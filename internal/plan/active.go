@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -111,6 +112,16 @@ func (p *pass) activate(b spec.BlueGreen, v *version, reason string) bool {
 		p.Note(change.TopicWait, "the switch of the active service to "+v.hash, fmt.Sprintf("%d of %d pods available", have, needed))
 		return false
 	}
+	p.noteReached(b)
 	p.point(b.ActiveService, v.hash, reason)
 	return true
+}
+
+// noteReached notes on a version that the active Service leaves that requests have reached it, where the status does not say so: somebody's
+// edit sent there, or a pass that could not record its switch. The note is written before the Service leaves.
+func (p *pass) noteReached(b spec.BlueGreen) {
+	v := p.find(p.observedSelects(b.ActiveService))
+	if v.desired() > 0 && v != p.stable && v.hash != p.was.BlueGreen.ActiveSelector && v.Annotations[v1alpha1.ReachedAnnotation] == "" {
+		setKey(&p.edit(v).Annotations, v1alpha1.ReachedAnnotation, "true")
+	}
 }

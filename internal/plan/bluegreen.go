@@ -56,7 +56,8 @@ func (p *pass) overtake(b spec.BlueGreen) {
 		return
 	}
 	// One that was aborted may have been so behind the switch, and one that came back from an earlier revision may have served then.
-	if edited || p.was.Abort || p.was.AbortedAt != nil || last.Annotations[v1alpha1.RevisionHistoryAnnotation] != "" || last.delaying(p.Now) {
+	if edited || p.was.Abort || p.was.AbortedAt != nil || last.Annotations[v1alpha1.RevisionHistoryAnnotation] != "" || last.delaying(p.Now) ||
+		last.Annotations[v1alpha1.ReachedAnnotation] != "" {
 		setKey(&p.edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
 		return
 	}

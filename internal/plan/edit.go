@@ -53,6 +53,7 @@ func (p *pass) scale(v *version, to int32, reason string) {
 	set.Annotations[v1alpha1.DesiredReplicasAnnotation] = strconv.Itoa(int(p.spec.Replicas))
 	if to == 0 {
 		stopDelay(set.Annotations)
+		delete(set.Annotations, v1alpha1.ReachedAnnotation)
 		delete(set.Annotations, v1alpha1.OvertakenAnnotation)
 	}
 	p.tellScale(set, from, to, reason)

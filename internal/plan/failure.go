@@ -19,12 +19,9 @@ const createRetry = 30 * time.Second
 // cannotCreate is the pass after the API server did not take the new version's ReplicaSet. The update does not begin; what runs
 // goes on running, serving, and scaling.
 func (p *pass) cannotCreate() {
-	if p.CreateFailure.Taken {
-		p.tryNextHash()
-		return
-	}
 	switch strategy := p.spec.Strategy.(type) {
 	case spec.Canary:
+		p.answerWithoutNew(strategy)
 		if p.stable != nil && p.mayNotScale() == "" {
 			p.scale(p.stable, p.sizeWithoutNew(strategy), withoutNew)
 		}
@@ -32,6 +29,10 @@ func (p *pass) cannotCreate() {
 		p.serveWithoutNew(strategy)
 	}
 	p.collect()
+	if p.CreateFailure.Taken {
+		p.tryNextHash()
+		return
+	}
 	p.count()
 	p.is.ObservedGeneration = strconv.FormatInt(p.Rollout.Generation, 10) // or clients wait for it, and do not show the message
 	p.remove(v1alpha1.ConditionInvalidSpec)
@@ -69,6 +70,25 @@ func (p *pass) serveWithoutNew(b spec.BlueGreen) {
 	p.resize(v, p.spec.Replicas, withoutNew, b)
 	p.activate(b, v, why)
 	p.seeSelectors(b)
+}
+
+// answerWithoutNew has the Services of a canary send to versions that there are: the stable Service to the stable version, and the canary
+// Service to that too where somebody's edit has it at none.
+func (p *pass) answerWithoutNew(c spec.Canary) {
+	p.checkServices()
+	if len(p.problems) > 0 {
+		return
+	}
+	stable, canary := p.servicesByPart(c)
+	switch {
+	case c.Traffic == nil:
+		p.pointAvailable(stable.Name, p.stable, "it is the stable version")
+	case p.stable != nil:
+		p.newRouting(c).pointStable()
+	}
+	if hash := p.selects(canary.Name); hash != "" && p.find(hash) == nil {
+		p.pointAvailable(canary.Name, p.stable, "it selects no version that there is")
+	}
 }
 
 // sizeWithoutNew is how many pods the stable version should have while there can be no other.

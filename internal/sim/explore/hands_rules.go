@@ -78,7 +78,7 @@ func (r *rules) activeRepaired(p sim.Pass, b spec.BlueGreen, status v1alpha1.Rol
 	if service == nil || from.BlueGreen.ActiveSelector == "" {
 		return
 	}
-	hash, stable := selected(service), carries(find(p.Observed, status.StableRS))
+	hash, stable := selected(service), carriesBySight(p.Observed, status.StableRS)
 	if stable == 0 {
 		if status.StableRS != status.CurrentPodHash && find(p.Observed, from.StableRS) == nil && carries(find(p.Observed, hash)) == 0 {
 			if left := r.anyPods(p.Observed); left != "" {
@@ -98,6 +98,25 @@ func (r *rules) activeRepaired(p sim.Pass, b spec.BlueGreen, status v1alpha1.Rol
 	case hash != status.CurrentPodHash && hash == r.byHand && !r.served[hash]:
 		r.history.fail("repair", "%s is left at %s, where somebody's edit has it", b.ActiveService, hash)
 	}
+}
+
+// carriesBySight is what a version carries, by its pods themselves where the pass has looked at them: a ReplicaSet reports late that one is
+// gone.
+func carriesBySight(o plan.Observed, hash string) int {
+	n := carries(find(o, hash))
+	pods, looked := o.Pods[hash]
+	if !looked {
+		return n
+	}
+	ready := 0
+	for _, pod := range pods {
+		if pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		}) {
+			ready++
+		}
+	}
+	return min(n, ready)
 }
 
 // anyPods is a version that has pods which serve and stay, empty if none has.
