@@ -39,6 +39,11 @@ func place(e *field.Error) {
 	}
 	if i := strings.LastIndex(e.Detail, " in "); i >= 0 {
 		e.Field, e.Detail = e.Detail[i+len(" in "):], e.Detail[:i]
+		return
+	}
+	// A value that is of none of the types that a field may have is quoted by its path.
+	if quoted, err := strconv.QuotedPrefix(e.Detail); err == nil {
+		e.Field, e.Detail = strings.Trim(quoted, `"`), strings.TrimSpace(e.Detail[len(quoted):])
 	}
 }
 

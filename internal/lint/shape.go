@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"github.com/sluice-delivery/sluice/internal/spelling"
 )
 
@@ -23,12 +25,19 @@ func (l *linter) checkShape(o *object, typed any) map[string]any {
 	return fields
 }
 
-var readsItself = reflect.TypeFor[json.Unmarshaler]()
+var (
+	readsItself  = reflect.TypeFor[json.Unmarshaler]()
+	numberOrText = reflect.TypeFor[intstr.IntOrString]()
+)
 
 // shape returns the value without what does not fit the type, and false if nothing is left of it.
 func (l *linter) shape(o *object, path string, value any, t reflect.Type) (any, bool) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
+	}
+	if n, ok := value.(float64); ok && t == numberOrText {
+		l.mistake(o, path, "%v must be a whole number, or a text in quotes", n)
+		return nil, false
 	}
 	if value == nil || path != "" && reflect.PointerTo(t).Implements(readsItself) { // quantities, times, and what has a form of its own
 		return value, true
