@@ -104,6 +104,9 @@ const (
 
 	// ReasonReplicaSetCreateError: a ReplicaSet could not be created. Also an event.
 	ReasonReplicaSetCreateError = "ReplicaSetCreateError"
+
+	// ReasonWriteRefused begins status.message, and is an event: the API server refused to have an object changed.
+	ReasonWriteRefused = "WriteRefused"
 )
 
 // Reasons of the other conditions.

@@ -17,14 +17,30 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
-// apply carries a plan out in its order and stops at the first write that fails.
+// apply carries a plan out in its order and stops at the first write that fails, but for those that the API server refuses: what does not depend
+// on them is done all the same (refused.go).
 func (r *Rollouts) apply(ctx context.Context, seen plan.Observed, p plan.Plan) error {
-	for _, changes := range [][]change.Change{p.Grow, p.Route, p.Judge, p.Shrink} {
-		for _, made := range changes {
-			if err := r.change(ctx, seen.Rollout, made); err != nil {
+	var refusals withheld
+	for _, group := range []struct {
+		changes []change.Change
+		// after says whether the group may follow on what was refused.
+		after bool
+	}{{p.Grow, true}, {p.Route, true}, {p.Judge, false}, {p.Shrink, false}} {
+		if len(refusals) > 0 && !group.after {
+			break
+		}
+		for _, made := range group.changes {
+			if refusals.keep(made) {
+				continue
+			}
+			err := r.change(ctx, seen.Rollout, made)
+			if err != nil && !refusals.add(made, err) {
 				return err
 			}
 		}
+	}
+	if len(refusals) > 0 {
+		return r.withhold(ctx, seen, refusals)
 	}
 	if p.Record != nil {
 		if err := r.record(ctx, *p.Record); err != nil {

@@ -201,13 +201,18 @@ func (e *Experiments) lookAtRollout(ctx context.Context, seen *experiment.Observ
 	return nil
 }
 
-// apply carries a plan out in its order and stops at the first write that fails.
+// apply carries a plan out in its order and stops at the first write that fails. Where the API server refuses one, the others of
+// its group are done all the same.
 func (e *Experiments) apply(ctx context.Context, ex *v1alpha1.Experiment, p experiment.Plan) error {
+	var refusals withheld
 	for _, changes := range p.Changes() {
 		for _, made := range changes {
-			if err := e.changeOwned(ctx, ex, made); err != nil {
+			if err := e.changeOwned(ctx, ex, made); err != nil && !refusals.add(made, err) {
 				return err
 			}
+		}
+		if len(refusals) > 0 {
+			return refusals // what comes after counts on it
 		}
 	}
 	if p.Record != nil { // Experiments have no status subresource

@@ -15,12 +15,20 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
+// longestLabeling is when a pass leaves the rest of its labels to the next one. There may be hundreds, and --qps may have each wait.
+const longestLabeling = longestPass / 2
+
 // label carries out a plan's changes of pods. Each is for itself: one that fails is no reason to leave out the rest. What the API server
 // refuses is no error of this process: the engine hears of it at once and decides what it means.
 func (r *Rollouts) label(ctx context.Context, seen plan.Observed, p *plan.Plan) error {
 	key := client.ObjectKeyFromObject(seen.Rollout)
 	var failures []error
+	until := seen.Now.Add(longestLabeling)
 	for _, made := range p.Label {
+		if r.clock.Now().After(until) {
+			p.Wake = seen.Now
+			break
+		}
 		err := r.change(ctx, seen.Rollout, made)
 		update, ok := made.(change.UpdatePod)
 		switch {

@@ -84,6 +84,7 @@ func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.R
 		return reconcile.Result{}, err
 	}
 
+	var held withheld
 	next, err := r.carryOutRuns(ctx, seen)
 	if refused, ok := asRefusal(err, experiment.ReplicaSet); ok {
 		seen.CreateFailure = &refused.CreateFailure
@@ -93,6 +94,9 @@ func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.R
 	case movedOn(err), errors.Is(err, errBehind):
 		r.log.Debug("the world has moved on, looking again", "rollout", req.String(), "error", err)
 		return r.unfinished.again(req.NamespacedName), nil
+	case errors.As(err, &held):
+		r.log.Warn("the API server refused what the Rollout needs; it is tried again", "rollout", req.String(), "after", refusedRetry, "error", err)
+		return reconcile.Result{RequeueAfter: refusedRetry}, nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}
@@ -155,6 +159,9 @@ func (r *Rollouts) gather(seen plan.Observed, p *plan.Plan) {
 // decide asks the engine, and looks at what it asks for until it asks for nothing more, or too often.
 func (r *Rollouts) decide(ctx context.Context, seen plan.Observed) (plan.Plan, error) {
 	for range mostLooks {
+		if err := ctx.Err(); err != nil {
+			return plan.Plan{}, err
+		}
 		next := r.engine(seen)
 		if len(next.Needs) == 0 {
 			return next, nil

@@ -39,6 +39,13 @@ import (
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
+const (
+	// longestPass ends a pass. One takes milliseconds; only an API server that does not answer, or --qps, makes it take longer.
+	longestPass = 30 * time.Second
+	// longestEnd is how long passes may go on that are under way when the process is to end.
+	longestEnd = 5 * time.Second
+)
+
 // Options are what the controller process can be told.
 type Options struct {
 	// Namespace to look after; empty for all.
@@ -251,7 +258,8 @@ func newManager(config *rest.Config, o Options, clusterTemplates bool) (manager.
 		RenewDeadline:                 &o.RenewDeadline,
 		RetryPeriod:                   &o.RetryPeriod,
 		// A standby fills its caches, so that it works from the moment on when it leads.
-		Controller: runtimeconfig.Controller{EnableWarmup: new(true)},
+		Controller:              runtimeconfig.Controller{EnableWarmup: new(true), ReconciliationTimeout: longestPass},
+		GracefulShutdownTimeout: new(longestEnd),
 	}
 	var lease *election
 	if o.LeaderElect {

@@ -99,9 +99,11 @@ func (ns *Namespace) start(flags []string) {
 	defer func() { _ = log.Close() }() // the child has its own
 	args := append([]string{
 		"--kubeconfig", shared.controllerKubeconfig,
-		"--leader-elect=false", "--analysis-allow-cidrs=127.0.0.0/8", // where servers of tests are
-		"--metrics-port=0", "--healthz-port=0", "--loglevel=debug",
+		"--leader-elect=false", "--metrics-port=0", "--healthz-port=0", "--loglevel=debug",
 	}, flags...)
+	if !slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "--analysis-allow-cidrs") }) {
+		args = append(args, "--analysis-allow-cidrs=127.0.0.0/8") // where servers of tests are
+	}
 	cmd := exec.Command(Program("sluice-controller"), args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = slices.Concat(os.Environ(), []string{"POD_NAMESPACE=argo-rollouts"}, ns.Env) // as config/install has it: leases are there
@@ -141,6 +143,17 @@ func (ns *Namespace) StopController(signal os.Signal) {
 	_ = first.Process.Signal(signal)
 	_ = first.Wait() // ended by a signal is what was asked for
 	ns.controllers = ns.controllers[1:]
+}
+
+// SignalController sends a signal to the controller that was started first, of those that run: wait for what becomes of it.
+func (ns *Namespace) SignalController(signal os.Signal) {
+	ns.t.Helper()
+	if len(ns.controllers) == 0 {
+		ns.t.Fatal("no controller runs")
+	}
+	if err := ns.controllers[0].Process.Signal(signal); err != nil {
+		ns.t.Fatal(err)
+	}
 }
 
 // WaitForControllerToExit waits until the controller that was started first, of those that run, has ended by itself, and returns its

@@ -180,3 +180,18 @@ func TestAnUnreadableStatusIsRebuilt(t *testing.T) {
 	ns.WaitForRollout("web", "to have a status that can be read", readable)
 	ns.WaitForRollout("web", "to be paused or to go on", func(ro *v1alpha1.Rollout) bool { return playtest.Paused(ro) || playtest.Healthy(ro) })
 }
+
+// What is stored with more steps than there may be is refused by field, count and limit, and costs its neighbors nothing.
+func TestMoreThanTheLimitIsRefused(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.StartController()
+	steps := strings.Repeat(`{setWeight: 10},`, 20_000)
+	create(t, ns, v1alpha1.KindRollout, "web", `{spec: {replicas: 1, selector: {matchLabels: {app: web}},
+		template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "nginx:1"}]}}, strategy: {canary: {steps: [`+steps+`]}}}}`)
+	ns.WaitForRollout("web", "to be refused", func(ro *v1alpha1.Rollout) bool {
+		return strings.Contains(ro.Status.Message, "spec.strategy.canary.steps: has 20000 items, and may have 500: take some out")
+	})
+	patch(t, ns, v1alpha1.KindRollout, "web", `{"spec": {"strategy": {"canary": {"steps": [{"setWeight": 10}]}}}}`)
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+}

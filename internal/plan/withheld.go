@@ -1,0 +1,25 @@
+package plan
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/clean"
+)
+
+// Withheld is what a pass records instead of its plan where the API server refused one of its writes: nothing of what was planned, since it may
+// count on that write, but why the Rollout does not go on. It is nil where the status says so already. The pass after the one in which the write
+// is accepted gives the Rollout its phase again.
+func Withheld(ro *v1alpha1.Rollout, refusal string) *Record {
+	to := *ro
+	to.Status = *ro.Status.DeepCopy()
+	to.Status.ObservedGeneration = strconv.FormatInt(ro.Generation, 10) // or clients wait for it, and do not show the message
+	to.Status.Phase = v1alpha1.RolloutPhaseDegraded
+	to.Status.Message = clean.Text(v1alpha1.ReasonWriteRefused + ": " + refusal)
+	if equality.Semantic.DeepEqual(ro.Status, to.Status) {
+		return nil
+	}
+	return &Record{From: ro, To: &to}
+}
