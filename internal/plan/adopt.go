@@ -29,7 +29,7 @@ func (p *pass) adopts() bool {
 		const reason = "nobody controls it, and its pods are this Rollout's by their labels"
 		to := rs.DeepCopy()
 		to.OwnerReferences = append(to.OwnerReferences, *metav1.NewControllerRef(p.Rollout, v1alpha1.RolloutGVK))
-		p.plan.Grow = append(p.plan.Grow, change.UpdateReplicaSet{From: rs, To: to, Reason: reason})
+		p.grow = append(p.grow, change.UpdateReplicaSet{From: rs, To: to, Reason: reason})
 		p.Note(change.TopicUpdate, "adopt "+rs.Name, reason)
 	}
 	return true

@@ -81,7 +81,7 @@ func (p *pass) startRun(j judgement) string {
 		return "the API server refused the AnalysisRun"
 	}
 	if !begun {
-		p.plan.Judge = append(p.plan.Judge, change.CreateAnalysisRun{Run: run, Reason: j.Field})
+		p.judge = append(p.judge, change.CreateAnalysisRun{Run: run, Reason: j.Field})
 		p.Note(change.TopicJudge, "begin analysis "+run.Name, j.Field)
 		for _, w := range analysis.Warn(j.Analysis, p.Templates, p.Rollout) {
 			p.Note(change.TopicJudge, "analysis "+run.Name, w.String())

@@ -15,7 +15,8 @@ func (p *pass) canary(c spec.Canary) {
 	p.separate(c.AntiAffinity)
 	p.dress()
 	if c.Traffic != nil {
-		p.routedCanary(c)
+		p.routing = newRouting(p, c)
+		p.routing.routedCanary()
 	} else {
 		p.basicCanary(c)
 	}
@@ -71,7 +72,7 @@ func (p *pass) mayNotScale() string {
 	if p.decidesFast() {
 		return "whether the version runs still has to be recorded first"
 	}
-	if p.routing == nil && len(p.routeWrites) > 0 {
+	if !p.isRouted() && len(p.routeWrites) > 0 {
 		return "what a router was told has to be taken back first"
 	}
 	return p.unseenSize()
@@ -142,6 +143,10 @@ func (p *pass) reached(c spec.Canary) (bool, string) {
 	if p.routing != nil {
 		return p.routing.reached()
 	}
+	return p.basicReached(c)
+}
+
+func (p *pass) basicReached(c spec.Canary) (bool, string) {
 	ideal, _ := p.ideal(c)
 	canary := p.new.fleet()
 	if !c.Threshold.Met(canary.available, ideal.canary) {

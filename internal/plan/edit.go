@@ -93,7 +93,7 @@ func (p *pass) tellScale(set *appsv1.ReplicaSet, from, to int32, reason string) 
 // collect puts the changes of this pass into the plan: what adds pods or only labels first, what takes pods away last.
 func (p *pass) collect() {
 	if p.create != nil {
-		p.plan.Grow = append(p.plan.Grow, *p.create)
+		p.grow = append(p.grow, *p.create)
 	}
 	var shrink []change.Change
 	for _, v := range p.all() {
@@ -106,13 +106,13 @@ func (p *pass) collect() {
 			shrink = append(shrink, made)
 			continue
 		}
-		p.plan.Grow = append(p.plan.Grow, made)
+		p.grow = append(p.grow, made)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.serviceEdits)) {
-		p.plan.Route = append(p.plan.Route, p.serviceEdits[name])
+		p.route = append(p.route, p.serviceEdits[name])
 	}
-	p.plan.Route = append(p.plan.Route, p.routeWrites...)
-	p.plan.Shrink = slices.Concat(shrink, p.plan.Shrink) // scaling down before deleting what is empty
+	p.route = append(p.route, p.routeWrites...)
+	p.shrink = slices.Concat(shrink, p.shrink) // scaling down before deleting what is empty
 }
 
 func joinReasons(reasons []string) string {

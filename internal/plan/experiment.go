@@ -90,7 +90,7 @@ func (p *pass) startExperiment(s spec.RunExperiment) string {
 		p.WakeAt(p.Now.Add(createRetry))
 		return "the API server refused the Experiment"
 	}
-	p.plan.Judge = append(p.plan.Judge, change.CreateExperiment{Experiment: ex, Reason: s.Resolved.Field})
+	p.judge = append(p.judge, change.CreateExperiment{Experiment: ex, Reason: s.Resolved.Field})
 	p.Note(change.TopicJudge, "begin experiment "+ex.Name, s.Resolved.Field)
 	p.Event(v1alpha1.EventExperimentCreated, "Created Experiment '%s'", ex.Name)
 	p.is.Canary.CurrentExperiment = ex.Name

@@ -17,12 +17,12 @@ import (
 
 // experimentDestinations are the templates of the current step's Experiment that are to get traffic: those with a weight, while the
 // Experiment runs, and they have pods.
-func (p *pass) experimentDestinations(c spec.Canary) []traffic.Destination {
-	if p.promoted() || p.is.Abort || p.is.PromoteFull || p.at() >= p.stepCount() || !p.ofStep(p.is.Canary.CurrentExperiment) {
+func (r *routing) experimentDestinations() []traffic.Destination {
+	if r.promoted() || r.is.Abort || r.is.PromoteFull || r.at() >= r.stepCount() || !r.ofStep(r.is.Canary.CurrentExperiment) {
 		return nil
 	}
-	step, ok := c.Steps[p.at()].(spec.RunExperiment)
-	ex := p.experiment(p.is.Canary.CurrentExperiment)
+	step, ok := r.canary.Steps[r.at()].(spec.RunExperiment)
+	ex := r.experiment(r.is.Canary.CurrentExperiment)
 	if !ok || ex == nil || ex.Status.Phase != v1alpha1.AnalysisPhaseRunning || ex.Spec.Terminate {
 		return nil
 	}
@@ -32,8 +32,8 @@ func (p *pass) experimentDestinations(c spec.Canary) []traffic.Destination {
 		if t.Weight == nil || *t.Weight == 0 {
 			continue
 		}
-		set := p.experimentSet(ex, t.Name)
-		service := p.experimentService(ex, t)
+		set := r.experimentSet(ex, t.Name)
+		service := r.experimentService(ex, t)
 		if set == nil || service == nil || set.Status.AvailableReplicas == 0 {
 			continue
 		}

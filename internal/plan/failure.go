@@ -94,8 +94,7 @@ func (p *pass) answerWithoutNew(c spec.Canary) {
 // sizeWithoutNew is how many pods the stable version should have while there can be no other.
 func (p *pass) sizeWithoutNew(c spec.Canary) int32 {
 	if c.Traffic != nil { // never fewer: another version may still carry traffic
-		r := &routing{pass: p, Traffic: *c.Traffic, canary: c}
-		return max(p.stable.desired(), roomFor(p.stable, p.spec.Replicas, r.free()))
+		return max(p.stable.desired(), roomFor(p.stable.desired(), p.spec.Replicas, p.freeWithin(roomOf(p.spec.Replicas, c))))
 	}
 	l := limits{replicas: p.spec.Replicas, maxSurge: c.MaxSurge, maxUnavailable: c.MaxUnavailable}
 	return basicCounts(l, counts{stable: p.spec.Replicas}, fleet{}, p.stable.fleet(), p.otherFleets()).stable

@@ -23,7 +23,7 @@ func (p *pass) forgetRuns() {
 	}
 	phase := func(run *v1alpha1.AnalysisRun) v1alpha1.AnalysisPhase { return run.Status.Phase }
 	forget(p, "analyses", over, phase, func(run *v1alpha1.AnalysisRun, reason string) {
-		p.plan.Shrink = append(p.plan.Shrink, change.DeleteAnalysisRun{Run: run, Reason: reason})
+		p.shrink = append(p.shrink, change.DeleteAnalysisRun{Run: run, Reason: reason})
 		p.Note(change.TopicJudge, "delete analysis "+run.Name, reason)
 	})
 }
@@ -38,7 +38,7 @@ func (p *pass) forgetExperiments() {
 	}
 	phase := func(ex *v1alpha1.Experiment) v1alpha1.AnalysisPhase { return ex.Status.Phase }
 	forget(p, "experiments", over, phase, func(ex *v1alpha1.Experiment, reason string) {
-		p.plan.Shrink = append(p.plan.Shrink, change.DeleteExperiment{Experiment: ex, Reason: reason})
+		p.shrink = append(p.shrink, change.DeleteExperiment{Experiment: ex, Reason: reason})
 		p.Note(change.TopicJudge, "delete experiment "+ex.Name, reason)
 	})
 }

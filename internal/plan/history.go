@@ -19,7 +19,7 @@ func (p *pass) forget() {
 			continue
 		}
 		reason := fmt.Sprintf("%d old revisions are kept", p.spec.RevisionHistoryLimit)
-		p.plan.Shrink = append(p.plan.Shrink, change.DeleteReplicaSet{ReplicaSet: v.ReplicaSet, Reason: reason})
+		p.shrink = append(p.shrink, change.DeleteReplicaSet{ReplicaSet: v.ReplicaSet, Reason: reason})
 		p.Note(change.TopicShrink, fmt.Sprintf("delete %s of revision %d", v.Name, v.revision), reason)
 		excess--
 	}

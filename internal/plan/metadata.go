@@ -139,7 +139,7 @@ func (p *pass) dressPods(v *version, dress spec.Dress, why string) {
 		text = fmt.Sprintf("label %d of %s of %s", podsAPass, pods(int32(len(changes))), v.Name)
 		changes = changes[:podsAPass]
 	}
-	p.plan.Label = append(p.plan.Label, changes...)
+	p.label = append(p.label, changes...)
 	p.Note(change.TopicLabel, text, why)
 	p.WakeAt(p.Now.Add(labelPace))
 }

@@ -60,8 +60,10 @@ func Next(o Observed) Plan {
 
 // done is the plan with all that the pass had to say.
 func (p *pass) done() Plan {
-	p.plan.Events, p.plan.Notes, p.plan.Needs, p.plan.Wake = p.Events, p.Notes, p.Needs, p.Wake
-	return p.plan
+	return Plan{
+		Grow: p.grow, Route: p.route, Judge: p.judge, Shrink: p.shrink, Record: p.written, Label: p.label,
+		Events: p.Events, Notes: p.Notes, Needs: p.Needs, Wake: p.Wake,
+	}
 }
 
 // pass is one run of [Next]: what was observed, and what has been decided so far.
@@ -81,6 +83,9 @@ type pass struct {
 	serviceEdits map[string]change.UpdateService
 	// routeWrites are the changes to objects of traffic routers, in the order of the routers.
 	routeWrites []change.Change
+	// held: traffic would come back to the stable version, and how many pods that has is not known yet, or too few. Routers are left as they
+	// are: after a crash some may have given back more than the others, or have been given more than the status tells.
+	held bool
 	// routing is the split of a routed canary's traffic; nil where the share of the pods is the share of the traffic.
 	routing *routing
 	// serving is the version that the active Service of a blue-green rollout ought to select; nil until that is decided.
@@ -113,7 +118,10 @@ type pass struct {
 	// expired is the AnalysisRun whose time is up.
 	expired string
 
-	plan Plan
+	// grow, route, judge, shrink and label are the plan's changes, as they come.
+	grow, route, judge, shrink, label []change.Change
+	// written is the plan's record.
+	written *Record
 	change.Journal
 }
 

@@ -80,6 +80,15 @@ func (v versions) otherFleets() []fleet {
 	return fleets
 }
 
+// freeWithin is how many pods may be added to those there are.
+func (v versions) freeWithin(o room) int32 {
+	n := o.most
+	for _, one := range v.all() {
+		n -= one.fleet().occupies()
+	}
+	return max(0, n)
+}
+
 // sortVersions finds the new version by its template and the stable one by the hash that the status remembers.
 func sortVersions(sets []*appsv1.ReplicaSet, r spec.Rollout, collisions *int32, stableHash string) versions {
 	sorted := make([]version, 0, len(sets))

@@ -33,7 +33,7 @@ func (p *pass) phase() (v1alpha1.RolloutPhase, string) {
 		return v1alpha1.RolloutPhaseProgressing, "more replicas need to be updated"
 	case s.AvailableReplicas < s.UpdatedReplicas:
 		return v1alpha1.RolloutPhaseProgressing, "updated replicas are still becoming available"
-	case p.routing != nil && p.promoted() && p.new.fleet().available < p.spec.Replicas: // the others' pods are of no use to it
+	case p.isRouted() && p.promoted() && p.new.fleet().available < p.spec.Replicas: // the others' pods are of no use to it
 		return v1alpha1.RolloutPhaseProgressing, "updated replicas are still becoming available"
 	case p.isBlueGreen() && s.BlueGreen.ActiveSelector != s.CurrentPodHash:
 		return v1alpha1.RolloutPhaseProgressing, "active service cutover pending"
@@ -41,7 +41,7 @@ func (p *pass) phase() (v1alpha1.RolloutPhase, string) {
 		return v1alpha1.RolloutPhaseProgressing, "waiting for analysis to complete"
 	case p.isBlueGreen() && !p.promoted():
 		return v1alpha1.RolloutPhaseProgressing, "waiting for post-promotion verification to complete"
-	case !p.isBlueGreen() && p.routing == nil && s.Replicas > s.UpdatedReplicas:
+	case !p.isBlueGreen() && !p.isRouted() && s.Replicas > s.UpdatedReplicas:
 		return v1alpha1.RolloutPhaseProgressing, "old replicas are pending termination"
 	case !p.promoted():
 		return v1alpha1.RolloutPhaseProgressing, "waiting for all steps to complete"

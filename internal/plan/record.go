@@ -71,6 +71,11 @@ func (p *pass) isBlueGreen() bool {
 	return ok
 }
 
+func (p *pass) isRouted() bool {
+	c, ok := p.spec.Strategy.(spec.Canary)
+	return ok && c.Traffic != nil
+}
+
 // dropStaleResume forgets a resume that nothing was waiting for. One that came while nothing could go on, because the ReplicaSet
 // controller is behind or spec.paused is set, still counts when it can.
 func (p *pass) dropStaleResume() {
@@ -105,7 +110,7 @@ func (p *pass) record() {
 	}
 	own := p.spec.ReplicasUnset || !maps.Equal(p.Rollout.Annotations, to.Annotations)
 	if own || !equality.Semantic.DeepEqual(p.was, p.is) || len(p.Rollout.Unreadable.Of("status")) > 0 {
-		p.plan.Record = &Record{From: p.Rollout, To: &to, CanWait: !own && equality.Semantic.DeepEqual(countless(p.was), countless(p.is))}
+		p.written = &Record{From: p.Rollout, To: &to, CanWait: !own && equality.Semantic.DeepEqual(countless(p.was), countless(p.is))}
 	}
 }
 

@@ -35,11 +35,11 @@ func TestOnlyCountsCanWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &pass{Observed: Observed{Rollout: &v1alpha1.Rollout{Status: c.was}}, was: &c.was, is: &c.is, annotations: map[string]string{}}
 			p.record()
-			if p.plan.Record == nil {
+			if p.written == nil {
 				t.Fatal("nothing is recorded")
 			}
-			if p.plan.Record.CanWait != c.waits {
-				t.Errorf("CanWait is %t", p.plan.Record.CanWait)
+			if p.written.CanWait != c.waits {
+				t.Errorf("CanWait is %t", p.written.CanWait)
 			}
 		})
 	}
@@ -47,7 +47,7 @@ func TestOnlyCountsCanWait(t *testing.T) {
 		Observed: Observed{Rollout: &v1alpha1.Rollout{}}, was: &v1alpha1.RolloutStatus{}, is: &v1alpha1.RolloutStatus{ReadyReplicas: 1},
 		annotations: map[string]string{v1alpha1.RevisionAnnotation: "2"},
 	}
-	if p.record(); p.plan.Record.CanWait {
+	if p.record(); p.written.CanWait {
 		t.Error("an annotation of the Rollout's own can wait")
 	}
 }
@@ -63,8 +63,8 @@ func TestStatusesSteerNoTerminal(t *testing.T) {
 	p.knowsPods = true
 	p.tellTrouble()
 	p.record()
-	text := p.plan.Record.To.Status.Message
-	for _, c := range p.plan.Record.To.Status.Conditions {
+	text := p.written.To.Status.Message
+	for _, c := range p.written.To.Status.Conditions {
 		text += "\n" + c.Message
 	}
 	if strings.ContainsFunc(text, clean.IsHidden) || strings.Count(text, `are forbidden\u202e`) != 4 {

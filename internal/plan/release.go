@@ -20,7 +20,7 @@ func (p *pass) release(name string) {
 		p.Note(change.TopicWait, "the release of service "+name, "no version has pods yet")
 	case p.promoted() && p.onlyPods(keeper) && p.replaced(keeper):
 		p.free(name)
-	case p.routing != nil && p.routing.holds:
+	case p.held:
 		p.Note(change.TopicWait, "service "+name, "routes may send to it, and "+keeper.Name+" has too few pods for that")
 	case keeper.certain() >= min(1, p.spec.Replicas):
 		p.point(name, keeper.hash, notNamed+", and other versions have pods")

@@ -200,7 +200,7 @@ func (p *pass) replaceOld() {
 	}
 	spared, why := p.spare()
 	for _, pod := range spared {
-		p.plan.Shrink = append(p.plan.Shrink, change.EvictPod{Pod: pod, Reason: why})
+		p.shrink = append(p.shrink, change.EvictPod{Pod: pod, Reason: why})
 		p.Note(change.TopicShrink, "restart pod "+pod.Name, why)
 	}
 	if len(spared) == 0 {

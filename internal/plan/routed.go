@@ -6,7 +6,6 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
-	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 // routedCanary moves traffic by weights, and lets pods follow: what is to get traffic has its pods first, and what loses traffic
@@ -14,21 +13,20 @@ import (
 //
 // Up to four versions may play a part: the new one, the stable one, the one that the canary Service still selects when an update
 // overtakes another (the carrier), and the last stable one until the stable Service has left it.
-func (p *pass) routedCanary(c spec.Canary) {
-	p.checkServices()
-	r := p.newRouting(c)
-	p.routing = r
+func (r *routing) routedCanary() {
+	r.checkServices()
+	r.see()
 	r.overtake()
 	r.succeed()
-	if why := p.mayNotScale(); why == "" {
+	if why := r.mayNotScale(); why == "" {
 		r.size()
 	} else {
-		p.Note(change.TopicWait, "nothing is scaled and no step ends", why)
-		if p.create != nil {
-			p.scaleNew(0, why)
+		r.Note(change.TopicWait, "nothing is scaled and no step ends", why)
+		if r.create != nil {
+			r.scaleNew(0, why)
 		}
 	}
-	if len(p.problems) > 0 { // until the Services are mended the traffic stays where it is
+	if len(r.problems) > 0 { // until the Services are mended the traffic stays where it is
 		r.next = r.split(r.now)
 		_, others := r.render(r.next) // which are told now, and not when these are mended
 		r.complain(others)
@@ -37,8 +35,8 @@ func (p *pass) routedCanary(c spec.Canary) {
 	r.pointServices()
 	weight, why := r.weigh()
 	r.route(weight, why)
-	p.giveBack(r.routers...)
-	if p.mayNotScale() == "" {
+	r.giveBack(r.routers...)
+	if r.mayNotScale() == "" {
 		r.retire()
 	}
 }
@@ -122,7 +120,7 @@ func (r *routing) weigh() (weight int32, why string) {
 		gradual: r.gradual(),
 	}
 	next := m.next()
-	r.holds = want < r.now && r.stable.stale() || r.misleads(next, want)
+	r.held = want < r.now && r.stable.stale() || r.misleads(next, want)
 	switch {
 	case next == want && want == r.now:
 		return next, fmt.Sprintf("%s as it should be", r.portionText(want))
@@ -278,7 +276,7 @@ func (r *routing) sends() (bool, string) {
 // reached reports whether the pods are as the current step wants them, or else what is missing.
 func (r *routing) reached() (bool, string) {
 	want := r.aim()
-	want = max(want, roomFor(r.new, r.withSurge(r.new, want), r.free()))
+	want = max(want, roomFor(r.new.desired(), r.withSurge(r.new, want), r.free()))
 	canary := r.new.fleet()
 	if !r.canary.Threshold.Met(canary.available, want) {
 		return false, fmt.Sprintf("%d of %d canary pods available", canary.available, want)

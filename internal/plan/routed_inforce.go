@@ -30,7 +30,7 @@ func (r *routing) seeWeight() {
 	if !recorded {
 		return
 	}
-	additional := [][]traffic.Destination{r.recordedAdditional(), r.experimentDestinations(r.canary)}
+	additional := [][]traffic.Destination{r.recordedAdditional(), r.experimentDestinations()}
 	if slices.Equal(additional[0], additional[1]) {
 		additional = additional[:1]
 	}

@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/sluice-delivery/sluice/internal/spec"
+
 // room is how many pods the two sides of a routed canary may have.
 //
 // Where their number is limited the sides take turns: who is to lose traffic gives pods up, who is to gain it gets as many, then
@@ -17,14 +19,15 @@ type room struct {
 
 const noLimit = 1 << 30
 
-// room is what the spec leaves to both sides. A single pod gets a second all the same: the other way to replace it would be to have none for
+// roomOf is what the spec leaves to both sides. A single pod gets a second all the same: the other way to replace it would be to have none for
 // a while.
-func (r *routing) room() room {
-	limit := int32(noLimit)
-	if r.EnforceMaxSurge {
-		limit = max(r.replicas()+r.canary.MaxSurge, 2*min(r.replicas(), 1))
+func roomOf(replicas int32, c spec.Canary) room {
+	limit, least := int32(noLimit), c.Traffic.MinPods
+	if c.Traffic.EnforceMaxSurge { // the limit comes first: what is added to one version must leave room for the other
+		limit = max(replicas+c.MaxSurge, 2*min(replicas, 1))
+		least = min(least, max(1, c.MaxSurge))
 	}
-	return room{replicas: r.replicas(), max: r.canary.MaxWeight, tolerated: r.canary.MaxUnavailable, minPods: r.MinPods, most: limit}
+	return room{replicas: replicas, max: c.MaxWeight, tolerated: c.MaxUnavailable, minPods: least, most: limit}
 }
 
 // sized is how many pods carry a weight: whole ones.
@@ -72,30 +75,7 @@ func (o room) beside(weight, n int32) int32 {
 	return min(n, o.most-max(o.least(weight), min(1, o.replicas)))
 }
 
-// free is how many pods may be added to those there are.
-func (r *routing) free() int32 {
-	n := r.room().most
-	for _, v := range r.all() {
-		n -= v.fleet().occupies()
-	}
-	return max(0, n)
-}
-
 // roomFor is as much of a size as can be had where so many pods may be added.
-func roomFor(v *version, to, free int32) int32 {
-	return min(to, v.desired()+min(free, noLimit-v.desired()))
-}
-
-// aim is how many pods the new version comes to at the current step. What the step asks for beyond the limit nobody can have, and the only
-// version there is has all, whatever its step says.
-func (r *routing) aim() int32 {
-	if r.alone() {
-		return r.replicas()
-	}
-	weight := r.weight(r.canary)
-	n, _ := r.canarySize(weight)
-	if !r.DynamicStableScale {
-		return n
-	}
-	return r.room().beside(r.canary.MaxWeight-weight, n)
+func roomFor(desired, to, free int32) int32 {
+	return min(to, desired+min(free, noLimit-desired))
 }

@@ -18,7 +18,7 @@ func (r *routing) size() {
 		return
 	}
 	if stable == nil {
-		to := roomFor(r.new, r.withSurge(r.new, r.replicas()), r.free()) // others may still have pods
+		to := roomFor(r.new.desired(), r.withSurge(r.new, r.replicas()), r.free()) // others may still have pods
 		r.resize(r.new, to, fmt.Sprintf("the only version takes all %d", r.replicas()))
 		if r.create != nil { // the stable version's own ReplicaSet is gone
 			r.scaleNew(to, "the only version takes all")
@@ -30,7 +30,7 @@ func (r *routing) size() {
 	r.keep(stable) // a deadline that it has is of the strategy before this one
 	free, aim := r.free(), r.aim()
 	wanted, why := r.stableSize(aim)
-	to := roomFor(stable, r.withSurge(stable, wanted), free)
+	to := roomFor(stable.desired(), r.withSurge(stable, wanted), free)
 	free -= max(0, to-stable.desired())
 	r.resize(stable, to, why)
 	r.giveRoom(stable, wanted)
@@ -43,7 +43,7 @@ func (r *routing) size() {
 		if n := r.inherited(); n > aim {
 			aim, why = n, "it takes over what "+r.carrier().Name+" carries"
 		}
-		to := roomFor(r.new, r.withSurge(r.new, aim), free)
+		to := roomFor(r.new.desired(), r.withSurge(r.new, aim), free)
 		if r.create != nil {
 			r.scaleNew(to, why)
 			break
@@ -224,3 +224,23 @@ func (r *routing) retire() {
 	}
 	r.retireOthers(r.ScaleDownDelay, r.ScaleDownDelayRevisionLimit, retirement{reason: "neither the new nor the stable version", services: services})
 }
+
+// aim is how many pods the new version comes to at the current step. What the step asks for beyond the limit nobody can have, and the only
+// version there is has all, whatever its step says.
+func (r *routing) aim() int32 {
+	if r.alone() {
+		return r.replicas()
+	}
+	weight := r.weight(r.canary)
+	n, _ := r.canarySize(weight)
+	if !r.DynamicStableScale {
+		return n
+	}
+	return r.room().beside(r.canary.MaxWeight-weight, n)
+}
+
+// room is what the spec leaves to both sides.
+func (r *routing) room() room { return roomOf(r.replicas(), r.canary) }
+
+// free is how many pods may be added to those there are.
+func (r *routing) free() int32 { return r.freeWithin(r.room()) }

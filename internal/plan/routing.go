@@ -29,38 +29,32 @@ type routing struct {
 	experiments, additional []traffic.Destination
 	// inForce: before this pass every router was seen to carry out that weight. Only then is it known who carries what.
 	inForce bool
-	// holds: traffic would come back to the stable version, and how many pods that has is not known yet, or too few. Routers are left as they
-	// are: after a crash some may have given back more than the others, or have been given more than the status tells.
-	holds bool
 	// next is the split to come to in this pass.
 	next traffic.Split
 }
 
-// newRouting reads the split that is in force.
-func (p *pass) newRouting(c spec.Canary) *routing {
-	if c.PingPong && p.is.Canary.StablePingPong == "" { // pingPong was set behind the first promotion: ping begins
-		p.is.Canary.StablePingPong = v1alpha1.Ping
+// newRouting is what a pass knows of a canary's traffic before it has looked.
+func newRouting(p *pass, c spec.Canary) *routing {
+	return &routing{pass: p, Traffic: *c.Traffic, canary: c, routers: routers.For(p.routeOwner(), c.Traffic.Routers, p.Policy)}
+}
+
+// see reads the split that is in force.
+func (r *routing) see() {
+	if r.canary.PingPong && r.is.Canary.StablePingPong == "" { // pingPong was set behind the first promotion: ping begins
+		r.is.Canary.StablePingPong = v1alpha1.Ping
 	}
-	r := &routing{
-		pass: p, Traffic: *c.Traffic, canary: c,
-		routers: routers.For(p.routeOwner(), c.Traffic.Routers, p.Policy),
-	}
-	if r.EnforceMaxSurge { // the limit comes first: what is added to one version must leave room for the other
-		r.MinPods = min(r.MinPods, max(1, c.MaxSurge))
-	}
-	r.stableService, r.canaryService = p.servicesByPart(c)
+	r.stableService, r.canaryService = r.servicesByPart()
 	r.seeWeight()
-	r.experiments = p.experimentDestinations(c)
+	r.experiments = r.experimentDestinations()
 	r.additional = r.named(r.experiments)
-	return r
 }
 
 // servicesByPart are the Services as they serve now: with pingPong the status remembers whose turn it is.
-func (p *pass) servicesByPart(c spec.Canary) (stable, canary spec.Reference) {
-	if c.PingPong && p.is.Canary.StablePingPong != v1alpha1.Ping {
-		return c.CanaryService, c.StableService
+func (r *routing) servicesByPart() (stable, canary spec.Reference) {
+	if r.canary.PingPong && r.is.Canary.StablePingPong != v1alpha1.Ping {
+		return r.canary.CanaryService, r.canary.StableService
 	}
-	return c.StableService, c.CanaryService
+	return r.canary.StableService, r.canary.CanaryService
 }
 
 // split is the whole split with a weight for the canary.
@@ -143,7 +137,7 @@ func (r *routing) route(weight int32, reason string) {
 		r.Note(change.TopicWait, "the routes of other namespaces", "it is recorded first which these are")
 		return
 	}
-	if r.holds {
+	if r.held {
 		return
 	}
 	for _, one := range all {

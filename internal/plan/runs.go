@@ -93,7 +93,7 @@ func (p *pass) endRuns() {
 
 // endFirst ends something before anything else begins: of what takes the place of another, never do two go on, even if the process ends
 // or a write is not answered in between.
-func (p *pass) endFirst(c change.Change) { p.plan.Judge = slices.Insert(p.plan.Judge, 0, c) }
+func (p *pass) endFirst(c change.Change) { p.judge = slices.Insert(p.judge, 0, c) }
 
 // noUseFor is why an AnalysisRun is of no use, empty if it is of use.
 func (p *pass) noUseFor(run *v1alpha1.AnalysisRun) string {

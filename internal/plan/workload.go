@@ -59,7 +59,7 @@ func (p *pass) takeOver() {
 	}
 	to := *deployment
 	to.Spec.Replicas = &target
-	p.plan.Shrink = append(p.plan.Shrink, change.ScaleWorkload{From: deployment, To: &to, Reason: why})
+	p.shrink = append(p.shrink, change.ScaleWorkload{From: deployment, To: &to, Reason: why})
 	p.Note(change.TopicShrink, fmt.Sprintf("scale Deployment %s from %d to %d", deployment.Name, have, target), why)
 }
 
