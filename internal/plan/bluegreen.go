@@ -195,11 +195,11 @@ func (p *pass) howPromoted() string {
 
 // staying is how many pods of a version can be relied on, also behind this pass.
 func (p *pass) staying(v *version) int32 {
-	serving := v.fleet().serving()
-	if e, ok := p.edits[v.Name]; ok {
-		return min(serving, *e.to.Spec.Replicas)
+	if v == nil {
+		return 0
 	}
-	return serving
+	after := version{ReplicaSet: p.edited(v)}
+	return min(v.fleet().serving(), after.desired())
 }
 
 // stale reports whether the ReplicaSet controller has not acted upon the ReplicaSet's newest size yet, so that its counts are

@@ -131,3 +131,20 @@ func pods(n int32) string {
 	}
 	return fmt.Sprintf("%d pods", n)
 }
+
+// shrinks reports whether this pass scales anything down.
+func (p *pass) shrinks() bool {
+	for _, e := range p.edits {
+		from, to := version{ReplicaSet: e.from}, version{ReplicaSet: e.to}
+		if to.desired() < from.desired() {
+			return true
+		}
+	}
+	return false
+}
+
+// isEdited reports whether this pass changes a version's ReplicaSet.
+func (p *pass) isEdited(v *version) bool {
+	_, ok := p.edits[v.Name]
+	return ok
+}

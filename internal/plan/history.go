@@ -14,7 +14,7 @@ func (p *pass) forget() {
 		if v.desired() > 0 || v.Status.Replicas > 0 || v.Status.ObservedGeneration < v.Generation {
 			continue
 		}
-		if _, edited := p.edits[v.Name]; edited { // and so it will be another version of the object: the next pass deletes it
+		if p.isEdited(v) { // and so it will be another version of the object: the next pass deletes it
 			excess--
 			continue
 		}

@@ -153,10 +153,7 @@ func (p *pass) labelled() bool {
 // unlabelled are the versions whose pods may lack what their part asks for.
 func (p *pass) unlabelled() []*version {
 	return slices.DeleteFunc(p.all(), func(v *version) bool {
-		after := version{ReplicaSet: v.ReplicaSet}
-		if e, changes := p.edits[v.Name]; changes {
-			after.ReplicaSet = e.to
-		}
+		after := version{ReplicaSet: p.edited(v)}
 		dress := spec.DressOf(after.ReplicaSet)
 		return after.desired() == 0 || dress.Fits(after.ReplicaSet, p.metadataOf(v.hash)) && dress.Settled()
 	})

@@ -208,16 +208,6 @@ func (p *pass) replaceOld() {
 	}
 }
 
-// shrinks reports whether this pass scales anything down.
-func (p *pass) shrinks() bool {
-	for _, e := range p.edits {
-		if *e.to.Spec.Replicas < *e.from.Spec.Replicas {
-			return true
-		}
-	}
-	return false
-}
-
 // spare returns the old pods that can go now, or none and what has to come first. Those that are not available go first and cost
 // nothing: perhaps a restart is what they need. Of the others only as many as leave the minimum available.
 func (p *pass) spare() (spared []*corev1.Pod, why string) {
@@ -264,9 +254,8 @@ func (p *pass) restartBudget() (available, floor int32) {
 	for _, v := range versions {
 		available += v.fleet().serving()
 		wanted += v.desired()
-		if e, ok := p.edits[v.Name]; ok { // what this pass adds is wanted too, and not there yet
-			wanted += max(0, *e.to.Spec.Replicas-v.desired())
-		}
+		after := version{ReplicaSet: p.edited(v)} // what this pass adds is wanted too, and not there yet
+		wanted += max(0, after.desired()-v.desired())
 	}
 	if p.restart.surge {
 		return available, max(p.spec.Replicas, wanted-1)

@@ -57,21 +57,21 @@ func (p *pass) strategyField() string {
 
 func (d delay) String() string { return fmt.Sprintf("%s=%d", d.field, int64(d.length/time.Second)) }
 
-// startDelay gives a version a deadline, which is d from now, and returns it. A version that has one keeps it. Where d is the same field
+// startDelay gives a version a deadline, which is by from now, and returns it. A version that has one keeps it. Where by is the same field
 // with another value, because somebody edited it while it runs, the new value counts from when the delay began.
-func (p *pass) startDelay(v *version, d delay) time.Time {
+func (p *pass) startDelay(v *version, by delay) time.Time {
 	deadline := p.deadline(v)
-	switch began := d.began(p.edited(v), deadline); {
+	switch began := by.began(p.edited(v), deadline); {
 	case deadline.IsZero():
-		deadline = p.nowOrLater().Add(d.length)
+		deadline = p.nowOrLater().Add(by.length)
 	case began.IsZero() || !p.Now.Before(deadline):
 		return deadline
 	default:
-		deadline = began.Add(d.length)
+		deadline = began.Add(by.length)
 	}
 	set := p.edit(v)
 	setKey(&set.Annotations, v1alpha1.ScaleDownDeadlineAnnotation, deadline.UTC().Format(time.RFC3339))
-	setKey(&set.Annotations, v1alpha1.ScaleDownDelayAnnotation, d.String())
+	setKey(&set.Annotations, v1alpha1.ScaleDownDelayAnnotation, by.String())
 	return deadline
 }
 
@@ -113,7 +113,7 @@ type retirement struct {
 // retire takes a version's pods away once delay has passed since it was first found to be of no use. Until then it keeps its
 // pods, so that going back to it takes no time, and proxies that have not heard yet find somebody at home. A delay of zero
 // overrules a deadline that was given before.
-func (p *pass) retire(v *version, d delay, r retirement) {
+func (p *pass) retire(v *version, by delay, r retirement) {
 	if slices.ContainsFunc(r.services, func(name string) bool { return p.selects(name) == v.hash }) {
 		p.keep(v) // somebody has pointed a Service back to it: the delay begins when that has left it again
 	}
@@ -121,8 +121,8 @@ func (p *pass) retire(v *version, d delay, r retirement) {
 		return
 	}
 	deadline := p.Now
-	if d.length > 0 {
-		deadline = p.startDelay(v, d)
+	if by.length > 0 {
+		deadline = p.startDelay(v, by)
 	}
 	if p.Now.Before(deadline) {
 		until := "until " + deadline.UTC().Format(time.RFC3339)
