@@ -28,27 +28,27 @@ type judgement struct {
 // ends the update; one that could not tell pauses it, and is begun anew when a person resumes.
 //
 // The status remembers the run, so that a verdict counts even when the object is gone.
-func (p *pass) judged(j judgement) (passed bool, missing string) {
-	last := *j.status
+func (p *pass) judged(a judgement) (passed bool, missing string) {
+	last := *a.status
 	if last == nil {
-		return false, p.startRun(j)
+		return false, p.startRun(a)
 	}
 	switch last.Status {
 	case v1alpha1.AnalysisPhaseSuccessful:
 		return true, ""
 	case v1alpha1.AnalysisPhaseFailed, v1alpha1.AnalysisPhaseError:
-		p.failure = failure(j.failure, last)
+		p.failure = failure(a.failure, last)
 		return false, p.failure
 	case v1alpha1.AnalysisPhaseInconclusive:
 		resumed, missing := p.hold(v1alpha1.PauseReasonInconclusiveAnalysis, spec.Pause{Indefinite: true})
 		if !resumed {
 			return false, "analysis " + last.Name + " is inconclusive: " + missing
 		}
-		return false, p.startRun(j)
+		return false, p.startRun(a)
 	case v1alpha1.AnalysisPhasePending, v1alpha1.AnalysisPhaseRunning:
 	}
 	if p.run(last.Name) == nil { // someone deleted it before it ended
-		return false, p.startRun(j)
+		return false, p.startRun(a)
 	}
 	return false, fmt.Sprintf("analysis %s is %s", last.Name, last.Status)
 }
@@ -63,53 +63,53 @@ func failure(of string, last *v1alpha1.RolloutAnalysisRunStatus) string {
 
 // startRun begins a run of an analysis under the first name that is free, and returns what is waited for then. A run that is there,
 // and the very same, was begun by a pass that could not record it.
-func (p *pass) startRun(j judgement) string {
-	want, problems := analysis.Run(j.Analysis, p.Templates, analysis.Source{
+func (p *pass) startRun(a judgement) string {
+	want, problems := analysis.Run(a.Analysis, p.Templates, analysis.Source{
 		Rollout: p.Rollout, Stable: p.is.StableRS, Latest: p.is.CurrentPodHash,
 	})
 	if len(problems) > 0 {
 		p.complain(problems)
 		return "the analysis cannot be begun: " + problems[0].String()
 	}
-	run, begun := analysis.Begin(p.newRun(j, want), p.AnalysisRuns, func(name string) bool {
+	run, begun := analysis.Begin(p.newRun(a, want), p.AnalysisRuns, func(name string) bool {
 		failure := p.runFailure(name)
 		return failure != nil && failure.Taken
 	})
 	if refusal := p.runFailure(run.Name); refusal != nil {
-		p.complain([]spec.Problem{{Field: j.Field, Text: fmt.Sprintf("AnalysisRun %q was refused: %s", run.Name, refusal.Message)}})
+		p.complain([]spec.Problem{{Field: a.Field, Text: fmt.Sprintf("AnalysisRun %q was refused: %s", run.Name, refusal.Message)}})
 		p.WakeAt(p.Now.Add(createRetry))
 		return "the API server refused the AnalysisRun"
 	}
 	if !begun {
-		p.judge = append(p.judge, change.CreateAnalysisRun{Run: run, Reason: j.Field})
-		p.Note(change.TopicJudge, "begin analysis "+run.Name, j.Field)
-		for _, w := range analysis.Warn(j.Analysis, p.Templates, p.Rollout) {
+		p.judge = append(p.judge, change.CreateAnalysisRun{Run: run, Reason: a.Field})
+		p.Note(change.TopicJudge, "begin analysis "+run.Name, a.Field)
+		for _, w := range analysis.Warn(a.Analysis, p.Templates, p.Rollout) {
 			p.Note(change.TopicJudge, "analysis "+run.Name, w.String())
 		}
 	}
-	p.remember(j.runRecord, run)
+	p.remember(a.runRecord, run)
 	return "analysis " + run.Name + " has begun"
 }
 
 // newRun is a run of an analysis, under the first name that it may have.
-func (p *pass) newRun(j judgement, want v1alpha1.AnalysisRunSpec) *v1alpha1.AnalysisRun {
+func (p *pass) newRun(a judgement, want v1alpha1.AnalysisRunSpec) *v1alpha1.AnalysisRun {
 	labels := map[string]string{
-		v1alpha1.RolloutTypeLabel:     j.kind,
+		v1alpha1.RolloutTypeLabel:     a.kind,
 		v1alpha1.PodTemplateHashLabel: p.is.CurrentPodHash,
 	}
-	maps.Copy(labels, j.labels)
+	maps.Copy(labels, a.labels)
 	if id, ok := p.Rollout.Labels[v1alpha1.InstanceIDLabel]; ok {
 		labels[v1alpha1.InstanceIDLabel] = id
 	}
-	maps.Copy(labels, j.AnalysisRunMetadata.Labels)
+	maps.Copy(labels, a.AnalysisRunMetadata.Labels)
 	if p.spec.Selector != nil {
 		maps.Copy(labels, p.spec.Selector.MatchLabels)
 	}
 	annotations := map[string]string{v1alpha1.RevisionAnnotation: p.revision()}
-	maps.Copy(annotations, j.AnalysisRunMetadata.Annotations)
+	maps.Copy(annotations, a.AnalysisRunMetadata.Annotations)
 	return &v1alpha1.AnalysisRun{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            p.runName(j.suffix),
+			Name:            p.runName(a.suffix),
 			Namespace:       p.Rollout.Namespace,
 			Labels:          labels,
 			Annotations:     annotations,

@@ -53,7 +53,7 @@ func (p *pass) lookForRestart() {
 		p.WakeAt(at.Time)
 		return
 	}
-	r := &restart{before: *at, surge: p.spec.MaxUnavailable() == 0}
+	it := &restart{before: *at, surge: p.spec.MaxUnavailable() == 0}
 	for _, v := range p.restartOrder() {
 		seen, looked := p.Pods[v.hash]
 		if !looked {
@@ -61,14 +61,14 @@ func (p *pass) lookForRestart() {
 			continue
 		}
 		if v.believe(seen, p.Now) {
-			r.unreported = true
+			it.unreported = true
 		}
-		if old := createdBefore(seen, at); r.of == nil && len(old) > 0 {
-			r.of, r.old = v, old
+		if old := createdBefore(seen, at); it.of == nil && len(old) > 0 {
+			it.of, it.old = v, old
 		}
 	}
 	if len(p.Needs) == 0 {
-		p.restart = r
+		p.restart = it
 	}
 }
 
@@ -152,11 +152,11 @@ func createdBefore(pods []*corev1.Pod, at *metav1.Time) []*corev1.Pod {
 
 // withSurge is how many pods a version should have that should have n: one more while its pods are restarted and none may be missing.
 func (p *pass) withSurge(v *version, n int32) int32 {
-	r := p.restart
-	if r == nil || !r.surge || r.of == nil || r.of != v {
+	it := p.restart
+	if it == nil || !it.surge || it.of == nil || it.of != v {
 		return n
 	}
-	r.asked, r.given = true, v.desired() > n
+	it.asked, it.given = true, v.desired() > n
 	return n + 1
 }
 
@@ -179,18 +179,18 @@ func (p *pass) surging() int32 {
 
 // replaceOld evicts the pods that a restart can spare now, and records its end when there are none left to replace.
 func (p *pass) replaceOld() {
-	r := p.restart
-	if r == nil {
+	it := p.restart
+	if it == nil {
 		return
 	}
-	if r.of == nil && r.unreported {
+	if it.of == nil && it.unreported {
 		p.WakeAt(p.Now.Add(restartCheck))
 		p.Note(change.TopicWait, "the end of the restart", "a ReplicaSet has not reported yet that a pod of it was restarted")
 		return
 	}
-	if r.of == nil {
-		p.is.RestartedAt = r.before.DeepCopy()
-		p.Note(change.TopicUpdate, "all pods are restarted", "none is older than "+r.before.UTC().Format(time.RFC3339))
+	if it.of == nil {
+		p.is.RestartedAt = it.before.DeepCopy()
+		p.Note(change.TopicUpdate, "all pods are restarted", "none is older than "+it.before.UTC().Format(time.RFC3339))
 		return
 	}
 	p.WakeAt(p.Now.Add(restartCheck))
@@ -204,21 +204,21 @@ func (p *pass) replaceOld() {
 		p.Note(change.TopicShrink, "restart pod "+pod.Name, why)
 	}
 	if len(spared) == 0 {
-		p.Note(change.TopicWait, fmt.Sprintf("the restart of %s of %s", pods(int32(len(r.old))), r.of.Name), why)
+		p.Note(change.TopicWait, fmt.Sprintf("the restart of %s of %s", pods(int32(len(it.old))), it.of.Name), why)
 	}
 }
 
 // spare returns the old pods that can go now, or none and what has to come first. Those that are not available go first and cost
 // nothing: perhaps a restart is what they need. Of the others only as many as leave the minimum available.
 func (p *pass) spare() (spared []*corev1.Pod, why string) {
-	r := p.restart
-	if why := p.mayNotScale(); r.surge && why != "" {
+	it := p.restart
+	if why := p.mayNotScale(); it.surge && why != "" {
 		return nil, "one more pod comes first, and " + why
 	}
-	if b, ok := p.spec.Strategy.(spec.BlueGreen); ok && p.is.Abort && r.of != p.stable && p.observedSelects(b.ActiveService) == r.of.hash {
+	if b, ok := p.spec.Strategy.(spec.BlueGreen); ok && p.is.Abort && it.of != p.stable && p.observedSelects(b.ActiveService) == it.of.hash {
 		return nil, "its update was aborted, and the active service still sends to it" // it gets no pod more, and is to have none fewer
 	}
-	if r.asked && !r.given {
+	if it.asked && !it.given {
 		return nil, "one more pod comes first: none may be missing"
 	}
 	available, floor := p.restartBudget()
@@ -227,20 +227,20 @@ func (p *pass) spare() (spared []*corev1.Pod, why string) {
 	}
 	atOnce := int(max(1, p.spec.MaxUnavailable()))
 	budget := int(available - floor)
-	for _, pod := range r.old {
-		if !isAvailable(pod, r.of.Spec.MinReadySeconds, p.Now) && len(spared) < atOnce {
+	for _, pod := range it.old {
+		if !isAvailable(pod, it.of.Spec.MinReadySeconds, p.Now) && len(spared) < atOnce {
 			spared = append(spared, pod)
 		}
 	}
-	for _, pod := range r.old {
-		if isAvailable(pod, r.of.Spec.MinReadySeconds, p.Now) && len(spared) < atOnce && budget > 0 {
+	for _, pod := range it.old {
+		if isAvailable(pod, it.of.Spec.MinReadySeconds, p.Now) && len(spared) < atOnce && budget > 0 {
 			spared, budget = append(spared, pod), budget-1
 		}
 	}
 	if len(spared) == 0 {
 		return nil, fmt.Sprintf("%d available, of which %d must stay", available, floor)
 	}
-	return spared, "created before " + r.before.UTC().Format(time.RFC3339)
+	return spared, "created before " + it.before.UTC().Format(time.RFC3339)
 }
 
 // restartBudget is how many pods are available and how many must remain so. That is all that are wanted, whatever for, less
