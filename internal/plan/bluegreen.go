@@ -296,3 +296,21 @@ func (p *pass) spareEdited(b spec.BlueGreen) {
 	}
 	p.keep(v)
 }
+
+// serveWithoutNew has the active Service select the version that served before the update that cannot begin, with all its pods. The Service
+// may have been edited, and what served deleted, since the last pass that had its ReplicaSets.
+func (p *pass) serveWithoutNew(b spec.BlueGreen) {
+	p.checkServices()
+	if p.spec.Paused && !p.is.Abort || len(p.problems) > 0 {
+		return
+	}
+	v, why := p.servesStill()
+	if v == nil {
+		return
+	}
+	p.serving = v
+	p.keep(v)
+	p.resize(v, p.spec.Replicas, withoutNew, b)
+	p.activate(b, v, why)
+	p.seeSelectors(b)
+}

@@ -165,3 +165,25 @@ func (p *pass) basicReached(c spec.Canary) (bool, string) {
 	}
 	return true, ""
 }
+
+// canaryWithoutNew has the Services of a canary send to versions that there are while the new one cannot be created: the stable Service to the
+// stable version, and the canary Service to that too where somebody's edit has it at none.
+func (p *pass) canaryWithoutNew(c spec.Canary) {
+	p.checkServices()
+	if c.Traffic != nil {
+		newRouting(p, c).withoutNew()
+		return
+	}
+	p.basicWithoutNew(c)
+}
+
+func (p *pass) basicWithoutNew(c spec.Canary) {
+	if len(p.problems) == 0 {
+		p.pointAvailable(c.StableService.Name, p.stable, "it is the stable version")
+		p.pointBack(c.CanaryService.Name)
+	}
+	if p.stable != nil && p.mayNotScale() == "" {
+		l := limits{replicas: p.spec.Replicas, maxSurge: c.MaxSurge, maxUnavailable: c.MaxUnavailable}
+		p.scale(p.stable, basicCounts(l, counts{stable: p.spec.Replicas}, fleet{}, p.stable.fleet(), p.otherFleets()).stable, withoutNew)
+	}
+}

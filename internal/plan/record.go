@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -129,3 +130,23 @@ func countless(s *v1alpha1.RolloutStatus) *v1alpha1.RolloutStatus {
 
 // revision is the current version's revision.
 func (p *pass) revision() string { return p.annotations[v1alpha1.RevisionAnnotation] }
+
+// tellCreateFailure records that the API server did not take the new version's ReplicaSet.
+func (p *pass) tellCreateFailure() {
+	p.count()
+	p.is.ObservedGeneration = strconv.FormatInt(p.Rollout.Generation, 10) // or clients wait for it, and do not show the message
+	p.remove(v1alpha1.ConditionInvalidSpec)
+	p.setAvailable()
+	p.setHealthy()
+	p.setReplicaFailure()
+
+	message := clean.Text("Failed to create replica set \"" + p.CreateFailure.Name + "\": " + p.CreateFailure.Message)
+	if p.condition(v1alpha1.ConditionProgressing).Message != message {
+		p.Warn(v1alpha1.ReasonReplicaSetCreateError, "%s", message)
+	}
+	p.set(v1alpha1.ConditionProgressing, corev1.ConditionFalse, v1alpha1.ReasonReplicaSetCreateError, message)
+	p.Note(change.TopicRefuse, "create "+p.CreateFailure.Name, p.CreateFailure.Message)
+	p.is.Phase, p.is.Message = v1alpha1.RolloutPhaseDegraded, v1alpha1.ReasonReplicaSetCreateError+": "+message
+	p.WakeAt(p.Now.Add(createRetry))
+	p.record()
+}

@@ -147,3 +147,17 @@ func (p *pass) takeTurns() {
 		p.is.Canary.StablePingPong = v1alpha1.Ping
 	}
 }
+
+// withoutNew has both Services send to versions that there are while the new one cannot be created, and gives the stable one its pods.
+func (r *routing) withoutNew() {
+	if len(r.problems) == 0 {
+		r.see()
+		if r.stable != nil {
+			r.pointStable()
+		}
+		r.pointBack(r.canaryService.Name)
+	}
+	if r.stable != nil && r.mayNotScale() == "" { // never fewer: another version may still carry traffic
+		r.scale(r.stable, max(r.stable.desired(), roomFor(r.stable.desired(), r.replicas(), r.free())), withoutNew)
+	}
+}

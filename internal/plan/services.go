@@ -132,3 +132,59 @@ func setKey(m *map[string]string, key, value string) {
 	}
 	(*m)[key] = value
 }
+
+// withoutNew is why what runs is scaled although there is an update to begin.
+const withoutNew = "the new version cannot be created"
+
+// pointBack has a Service that somebody's edit sends to no version that there is select the stable one.
+func (p *pass) pointBack(name string) {
+	if hash := p.selects(name); hash != "" && p.find(hash) == nil {
+		p.pointAvailable(name, p.stable, "it selects no version that there is")
+	}
+}
+
+// pointAvailable points a Service at a version that has pods: at all of them, where it selected the pods of every version so far. While
+// it has none, a Service whose version is neither the new nor the stable one is lent to another.
+func (p *pass) pointAvailable(name string, v *version, why string) {
+	if name == "" {
+		return
+	}
+	if v != nil && p.selects(name) == v.hash {
+		p.point(name, v.hash, why)
+		return
+	}
+	needed := min(1, p.spec.Replicas) // with no pods wanted there is nobody to wait for
+	if v != nil && !p.owned(name) {
+		needed = max(needed, v.desired())
+	}
+	if v == nil {
+		needed = 1
+	}
+	if have := v.fleet().serving(); have < needed {
+		missing := fmt.Sprintf("%d of %d pods available", have, needed)
+		if v == nil {
+			missing = p.whyGone()
+		}
+		p.Note(change.TopicWait, fmt.Sprintf("service %s", name), missing)
+		if lent := p.standIn(name); lent != nil {
+			p.point(name, lent.hash, "the version that it is for has no pods")
+		}
+		return
+	}
+	p.point(name, v.hash, why)
+}
+
+// standIn is the version that a Service is lent to whose own has no pods, nil where it stays as it is: at a version that plays a part, or at
+// the pods of all. It is the stable one, or any that has pods where that is gone and nobody answers.
+func (p *pass) standIn(name string) *version {
+	last := p.find(p.selects(name))
+	switch {
+	case p.selects(name) == "", last != nil && (last == p.new || last == p.stable):
+		return nil
+	case p.stable.fleet().serving() > 0:
+		return p.stable
+	case last.fleet().serving() == 0 && p.remaining().certain() > 0:
+		return p.remaining()
+	}
+	return nil
+}
