@@ -171,7 +171,8 @@ func (p *pass) basicReached(c spec.Canary) (bool, string) {
 func (p *pass) canaryWithoutNew(c spec.Canary) {
 	p.checkServices()
 	if c.Traffic != nil {
-		newRouting(p, c).withoutNew()
+		r := newRouting(p, c)
+		r.withoutNew()
 		return
 	}
 	p.basicWithoutNew(c)
