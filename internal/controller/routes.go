@@ -23,6 +23,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
@@ -194,7 +195,7 @@ func (r *Rollouts) observeRoutes(ctx context.Context, seen *plan.Observed, versi
 	if err != nil {
 		return err
 	}
-	elsewhere := plan.Elsewhere(seen.Rollout)
+	elsewhere := world.Elsewhere(seen.Rollout)
 	for _, object := range owned {
 		if key := traffic.KeyOf(object); key.Namespace == seen.Rollout.Namespace || elsewhere[key] {
 			seen.Routes[key] = object

@@ -21,16 +21,16 @@ func (p *pass) adopts() bool {
 	if len(orphans) == 0 {
 		return false
 	}
-	if !p.RolloutLive {
-		p.Need(change.NeedLiveRollout{})
+	if !p.world.RolloutLive {
+		p.journal.Need(change.NeedLiveRollout{})
 		return true
 	}
 	for _, rs := range orphans {
 		const reason = "nobody controls it, and its pods are this Rollout's by their labels"
 		to := rs.DeepCopy()
-		to.OwnerReferences = append(to.OwnerReferences, *metav1.NewControllerRef(p.Rollout, v1alpha1.RolloutGVK))
-		p.grow = append(p.grow, change.UpdateReplicaSet{From: rs, To: to, Reason: reason})
-		p.Note(change.TopicUpdate, "adopt "+rs.Name, reason)
+		to.OwnerReferences = append(to.OwnerReferences, *metav1.NewControllerRef(p.world.Rollout, v1alpha1.RolloutGVK))
+		p.draft.Grow = append(p.draft.Grow, change.UpdateReplicaSet{From: rs, To: to, Reason: reason})
+		p.journal.Note(change.TopicUpdate, "adopt "+rs.Name, reason)
 	}
 	return true
 }
@@ -38,12 +38,12 @@ func (p *pass) adopts() bool {
 // orphans are the ReplicaSets without a controller whose pods the spec selects, the first by name first. Those of an Experiment are not
 // among them, whatever their labels.
 func (p *pass) orphans() []*appsv1.ReplicaSet {
-	selector, err := metav1.LabelSelectorAsSelector(p.spec.Selector)
+	selector, err := metav1.LabelSelectorAsSelector(p.world.Spec.Selector)
 	if err != nil || selector.Empty() {
 		return nil
 	}
 	var ours []*appsv1.ReplicaSet
-	for _, rs := range p.Orphans {
+	for _, rs := range p.world.Orphans {
 		_, ofExperiment := rs.Annotations[v1alpha1.ExperimentNameAnnotation]
 		if rs.DeletionTimestamp == nil && !ofExperiment && selector.Matches(labels.Set(rs.Labels)) {
 			ours = append(ours, rs)

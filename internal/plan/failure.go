@@ -1,40 +1,34 @@
 package plan
 
 import (
-	"time"
-
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// createRetry is how often a ReplicaSet that the API server refused is tried again: what refused it, such as a quota or an
-// admission policy, may be mended without the Rollout changing.
-const createRetry = 30 * time.Second
-
 // cannotCreate is the pass after the API server did not take the new version's ReplicaSet. The update does not begin; what runs
 // goes on running, serving, and scaling.
 func (p *pass) cannotCreate() {
-	switch strategy := p.spec.Strategy.(type) {
+	switch strategy := p.world.Spec.Strategy.(type) {
 	case spec.Canary:
-		p.canaryWithoutNew(strategy)
+		p.canary.CanaryWithoutNew(strategy)
 	case spec.BlueGreen:
-		p.serveWithoutNew(strategy)
+		p.bluegreen.ServeWithoutNew(strategy)
 	}
-	p.collect()
-	if p.CreateFailure.Taken {
+	p.draft.Collect()
+	if p.world.CreateFailure.Taken {
 		p.tryNextHash()
 		return
 	}
-	p.tellCreateFailure()
+	p.status.TellCreateFailure()
 }
 
 // tryNextHash records a collision of hashes. The next pass names the version anew.
 func (p *pass) tryNextHash() {
 	count := int32(1)
-	if p.is.CollisionCount != nil {
-		count += *p.is.CollisionCount
+	if p.update.Is.CollisionCount != nil {
+		count += *p.update.Is.CollisionCount
 	}
-	p.is.CollisionCount = &count
-	p.Note(change.TopicRefuse, "the name "+p.CreateFailure.Name+" is taken", "another hash is tried")
-	p.record()
+	p.update.Is.CollisionCount = &count
+	p.journal.Note(change.TopicRefuse, "the name "+p.world.CreateFailure.Name+" is taken", "another hash is tried")
+	p.status.Record()
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 
@@ -11,25 +10,12 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// seeWorkload notes which generation of the workload this pass went by. It is of the very object whose template it used.
-func (p *pass) seeWorkload(annotations map[string]string) {
-	switch {
-	case p.Rollout.Spec.WorkloadRef == nil:
-		p.is.WorkloadObservedGeneration = ""
-		delete(annotations, v1alpha1.WorkloadGenerationAnnotation)
-	case p.Workload != nil:
-		generation := strconv.FormatInt(p.Workload.GetGeneration(), 10)
-		p.is.WorkloadObservedGeneration = generation
-		annotations[v1alpha1.WorkloadGenerationAnnotation] = generation
-	}
-}
-
 // takeOver takes away the pods of the Deployment that the template comes from, as the Rollout's own come to carry what they
 // carried. It never gives any back: the Deployment's pods would be of a template that no update has tried.
 func (p *pass) takeOver() {
-	ref := p.Rollout.Spec.WorkloadRef
-	deployment, ok := p.Workload.(*appsv1.Deployment)
-	if ref == nil || !ok || p.spec.Paused || len(p.problems) > 0 {
+	ref := p.world.Rollout.Spec.WorkloadRef
+	deployment, ok := p.world.Workload.(*appsv1.Deployment)
+	if ref == nil || !ok || p.world.Spec.Paused || len(p.update.Problems) > 0 {
 		return
 	}
 	have := int32(1) // as Kubernetes reads a number that is not there
@@ -40,10 +26,10 @@ func (p *pass) takeOver() {
 	var why string
 	switch carried := p.carried(); ref.ScaleDown {
 	case v1alpha1.ScaleDownProgressively:
-		target = max(0, p.spec.Replicas-carried)
-		why = fmt.Sprintf("%d of %d pods of the Rollout are available", carried, p.spec.Replicas)
+		target = max(0, p.world.Spec.Replicas-carried)
+		why = fmt.Sprintf("%d of %d pods of the Rollout are available", carried, p.world.Spec.Replicas)
 	case v1alpha1.ScaleDownOnSuccess:
-		if p.was.Phase != v1alpha1.RolloutPhaseHealthy || !p.promoted() || carried < p.spec.Replicas {
+		if p.update.Was.Phase != v1alpha1.RolloutPhaseHealthy || !p.update.Promoted() || carried < p.world.Spec.Replicas {
 			return
 		}
 		why = "the Rollout is healthy"
@@ -53,24 +39,24 @@ func (p *pass) takeOver() {
 	if target >= have {
 		return
 	}
-	if p.isBlueGreen() && !p.ServicesLive { // the Deployment's pods serve until the active Service selects a version
-		p.Need(change.NeedLiveServices{})
+	if p.world.IsBlueGreen() && !p.world.ServicesLive { // the Deployment's pods serve until the active Service selects a version
+		p.journal.Need(change.NeedLiveServices{})
 		return
 	}
 	to := *deployment
 	to.Spec.Replicas = &target
-	p.shrink = append(p.shrink, change.ScaleWorkload{From: deployment, To: &to, Reason: why})
-	p.Note(change.TopicShrink, fmt.Sprintf("scale Deployment %s from %d to %d", deployment.Name, have, target), why)
+	p.draft.Shrink = append(p.draft.Shrink, change.ScaleWorkload{From: deployment, To: &to, Reason: why})
+	p.journal.Note(change.TopicShrink, fmt.Sprintf("scale Deployment %s from %d to %d", deployment.Name, have, target), why)
 }
 
 // carried is how many pods' worth of traffic the Rollout was seen to carry.
 func (p *pass) carried() int32 {
-	if b, ok := p.spec.Strategy.(spec.BlueGreen); ok {
-		return p.find(p.observedSelects(b.ActiveService)).fleet().serving()
+	if b, ok := p.world.Spec.Strategy.(spec.BlueGreen); ok {
+		return p.world.Find(p.world.ObservedSelects(b.ActiveService)).Fleet().Serving()
 	}
 	var n int32
-	for _, v := range p.all() {
-		n += v.fleet().serving()
+	for _, v := range p.world.All() {
+		n += v.Fleet().Serving()
 	}
 	return n
 }

@@ -1,0 +1,87 @@
+package draft
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/world"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
+)
+
+// notNamed is why something is given back.
+const notNamed = "the Rollout does not name it any more"
+
+// GiveBack releases what this Rollout has marked as its own and does not name any more: routes of other routers than those, and Services.
+// Requests may still come by them. So the stable version has its pods first; then routes send to its Service alone; and only when no route
+// is seen to tell the Services apart are these released.
+func (d *Draft) GiveBack(named ...traffic.Router) {
+	d.recordElsewhere(named)
+	routes := d.unnamedRoutes(named)
+	if len(routes) > 0 && !d.carriesAlone() {
+		return
+	}
+	for _, route := range routes {
+		d.RouteWrites = append(d.RouteWrites, route)
+		d.journal.Note(change.TopicRoute, "release "+route.From.GetKind()+" "+route.From.GetName(), route.Reason)
+	}
+	unnamed := d.world.UnnamedServices()
+	if len(d.update.Problems) > 0 || len(d.RouteWrites) > 0 && d.answer(unnamed) {
+		return
+	}
+	for _, s := range unnamed {
+		d.release(s.Name)
+	}
+}
+
+// carriesAlone reports whether the stable version can take what routes send to another one still, as far as it is to have pods for that.
+func (d *Draft) carriesAlone() bool {
+	stable := d.world.StableBeside()
+	if stable == nil {
+		return true
+	}
+	needed := min(1, d.world.Spec.Replicas)
+	if d.world.IsBlueGreen() {
+		needed = d.world.Spec.Replicas
+	}
+	if have := stable.Certain(); have < needed {
+		d.journal.Note(change.TopicWait, "the routes keep their weights", fmt.Sprintf("%d of %d pods of the stable version available", have, needed))
+		return false
+	}
+	return true
+}
+
+// answer reports whether each of the Services selects a version that has pods.
+func (d *Draft) answer(services []*corev1.Service) bool {
+	return !slices.ContainsFunc(services, func(s *corev1.Service) bool { return d.world.Find(d.Selects(s.Name)).Fleet().Serving() == 0 })
+}
+
+// unnamedRoutes take out of objects that the spec does not name any more what a router put there for this Rollout.
+func (d *Draft) unnamedRoutes(named []traffic.Router) []change.WriteRoute {
+	keep := map[traffic.Key]bool{}
+	for _, router := range named {
+		for _, ref := range router.Refs() {
+			keep[ref.Key()] = true
+		}
+	}
+	var writes []change.WriteRoute
+	owner := d.world.RouteOwner()
+	for _, key := range slices.SortedFunc(maps.Keys(d.world.Routes), world.CompareKeys) {
+		from := d.world.Routes[key]
+		if keep[key] || !d.world.MaySee(key) || !slices.Contains(routers.Owners(from, d.world.Policy), types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}) {
+			continue
+		}
+		to := routers.Release(owner, from)
+		if to != nil && equality.Semantic.DeepEqual(from.Object, to.Object) {
+			continue
+		}
+		writes = append(writes, change.WriteRoute{From: from, To: to, Reason: notNamed})
+	}
+	return writes
+}

@@ -1,0 +1,178 @@
+package podmeta
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/capacity"
+	"github.com/sluice-delivery/sluice/internal/plan/world"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+const (
+	// podsAPass is how many pods of a version one pass labels at most, and labelPace how soon after it the next one looks: a version of
+	// a thousand pods must not keep an abort waiting, and pods whose labels somebody else sets back, again and again, cost little.
+	podsAPass = 100
+	labelPace = time.Second
+	// refusalRetry is how soon a pod that the API server did not change is tried again: what refused it may have gone.
+	refusalRetry = 30 * time.Second
+)
+
+// Dress has the pods of each version carry the labels and annotations that belong to the part it plays: the new version's while it is
+// being updated to, the stable one's once it is promoted, and none on any other. Running pods are changed in place.
+//
+// It goes by the parts that the status records, so a promotion shows on the pods from the pass after it on. For each version
+// there are three steps, and the ReplicaSet's annotations tell which comes next (spec.Dress):
+//
+//  1. The ReplicaSet's template gets the metadata, and with the same write the annotation that says that pods are to follow.
+//     From here on new pods come with it.
+//  2. Once the ReplicaSet controller has seen that, and so makes no more pods of the old template, the pods are listed and those
+//     that differ are changed. After all other writes, and after the record: nothing depends on it, and one pod that the API
+//     server will not let be changed must not hold up a rollout.
+//  3. A pass that has listed the pods and found them all as they should be takes the annotation away.
+//
+// A crash anywhere leaves the annotation, and the next pass goes on where the pods are. Between changes it is not there, so that
+// a settled rollout costs no read and no write. Pods that somebody relabels by hand later are left as they are.
+func (l *Labeler) Dress() {
+	if wanted := l.metadataOf(l.update.Is.CurrentPodHash); l.draft.Create != nil && !wanted.Empty() {
+		set := l.draft.Create.ReplicaSet
+		spec.Dress{}.Change(set, wanted, false)
+		l.journal.Note(change.TopicLabel, "put "+wanted.String()+" on pods of "+set.Name, l.part(l.update.Is.CurrentPodHash))
+	}
+	for _, v := range l.world.All() {
+		l.dressVersion(v, l.metadataOf(v.Hash), l.part(v.Hash))
+	}
+}
+
+// metadataOf is what belongs to the part that a version plays by the status as it is now.
+func (l *Labeler) metadataOf(hash string) spec.Metadata {
+	var forNew, forStable spec.Metadata
+	switch s := l.world.Spec.Strategy.(type) {
+	case spec.Canary:
+		forNew, forStable = s.NewMetadata, s.StableMetadata
+	case spec.BlueGreen:
+		forNew, forStable = s.NewMetadata, s.StableMetadata
+	}
+	switch hash {
+	case l.update.Is.StableRS:
+		return forStable
+	case l.update.Is.CurrentPodHash:
+		return forNew
+	}
+	return spec.Metadata{}
+}
+
+// part is what a version is at present.
+func (l *Labeler) part(hash string) string {
+	switch hash {
+	case l.update.Is.StableRS:
+		return "the stable version"
+	case l.update.Is.CurrentPodHash:
+		return "the new version"
+	}
+	return "neither the new nor the stable version"
+}
+
+func (l *Labeler) dressVersion(v *world.Version, wanted spec.Metadata, why string) {
+	dress := spec.DressOf(v.ReplicaSet)
+	hasPods := v.Desired() > 0 || v.Status.Replicas > 0 || v.Stale()
+	switch {
+	case !dress.Fits(v.ReplicaSet, wanted):
+		dress.Change(l.draft.EditFor(v, why).To, wanted, hasPods)
+		l.Redressed = l.Redressed || hasPods
+		if wanted.Empty() {
+			l.journal.Note(change.TopicLabel, "take "+dress.Template.String()+" off pods of "+v.Name, why)
+		} else {
+			l.journal.Note(change.TopicLabel, "put "+wanted.String()+" on pods of "+v.Name, why)
+		}
+	case dress.Settled():
+	case !hasPods:
+		dress.Settle(l.draft.EditFor(v, "no pods to label").To)
+	case v.Desired() > 0 && !v.Stale(): // or its pods are about to go, or might still be made of an older template
+		l.dressPods(v, dress, why)
+	}
+}
+
+// dressPods changes the pods that differ from their template, or sees that there are none.
+func (l *Labeler) dressPods(v *world.Version, dress spec.Dress, why string) {
+	running, looked := l.world.Pods[v.Hash]
+	if !looked {
+		l.journal.Need(change.NeedPods{Hash: v.Hash})
+		return
+	}
+	var changes []change.Change
+	refused := 0
+	for _, pod := range running {
+		if pod.DeletionTimestamp != nil {
+			continue
+		}
+		to := dress.Pod(pod, &v.Spec.Template)
+		if to == pod {
+			continue
+		}
+		if refusal, known := l.world.PodRefusals[pod.Name]; known {
+			refused++
+			l.Refusals = append(l.Refusals, refusal.Message)
+			if again := refusal.At.Add(refusalRetry); l.world.Now.Before(again) {
+				l.journal.WakeAt(again)
+				continue
+			}
+		}
+		changes = append(changes, change.UpdatePod{From: pod, To: to, Reason: why})
+	}
+	if len(changes)+refused == 0 {
+		dress.Settle(l.draft.EditFor(v, "all its pods are labelled").To)
+		return
+	}
+	if refused > 0 {
+		l.journal.Note(change.TopicWait, fmt.Sprintf("the labels of %s of %s", capacity.Pods(int32(refused)), v.Name), l.Refusals[len(l.Refusals)-1])
+	}
+	if len(changes) == 0 {
+		return
+	}
+	text := fmt.Sprintf("label %s of %s", capacity.Pods(int32(len(changes))), v.Name)
+	if len(changes) > podsAPass {
+		text = fmt.Sprintf("label %d of %s of %s", podsAPass, capacity.Pods(int32(len(changes))), v.Name)
+		changes = changes[:podsAPass]
+	}
+	l.draft.Label = append(l.draft.Label, changes...)
+	l.journal.Note(change.TopicLabel, text, why)
+	l.journal.WakeAt(l.world.Now.Add(labelPace))
+}
+
+// Labelled reports whether all pods carry what their version's part asks for, as the status has the parts after this pass. Those that the
+// API server refuses to change hold nothing up: a condition reports them.
+func (l *Labeler) Labelled() bool {
+	return !slices.ContainsFunc(l.Unlabelled(), func(v *world.Version) bool { return !l.refused(v) })
+}
+
+// Unlabelled are the versions whose pods may lack what their part asks for.
+func (l *Labeler) Unlabelled() []*world.Version {
+	return slices.DeleteFunc(l.world.All(), func(v *world.Version) bool {
+		after := world.Version{ReplicaSet: l.draft.Edited(v)}
+		dress := spec.DressOf(after.ReplicaSet)
+		return after.Desired() == 0 || dress.Fits(after.ReplicaSet, l.metadataOf(v.Hash)) && dress.Settled()
+	})
+}
+
+// refused reports whether all that a version's pods lack is what the API server refuses. A process that has just started does not know of
+// refusals yet; the condition does.
+func (l *Labeler) refused(v *world.Version) bool {
+	dress := spec.DressOf(v.ReplicaSet)
+	if l.update.Begun || l.Redressed || !dress.Fits(v.ReplicaSet, l.metadataOf(v.Hash)) {
+		return false
+	}
+	if len(l.world.PodRefusals) == 0 {
+		return l.update.WasTrue(v1alpha1.ConditionPodMetadataFailure)
+	}
+	running, looked := l.world.Pods[v.Hash]
+	return looked && !slices.ContainsFunc(running, func(pod *corev1.Pod) bool {
+		_, known := l.world.PodRefusals[pod.Name]
+		return !known && pod.DeletionTimestamp == nil && dress.Pod(pod, &v.Spec.Template) != pod
+	})
+}

@@ -1,0 +1,45 @@
+package progress
+
+import (
+	"slices"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// Complain adds problems that have not been told of in this pass.
+func (p *Progress) Complain(problems []spec.Problem) {
+	for _, problem := range problems {
+		if !slices.Contains(p.Problems, problem) {
+			p.Problems = append(p.Problems, problem)
+		}
+	}
+}
+
+// RunRecord is a place in the status that remembers an AnalysisRun.
+type RunRecord struct {
+	Kind   string
+	Status **v1alpha1.RolloutAnalysisRunStatus
+}
+
+func RunRecords(in *v1alpha1.RolloutStatus) []RunRecord {
+	return []RunRecord{
+		{v1alpha1.RolloutTypePrePromotion, &in.BlueGreen.PrePromotionAnalysisRunStatus},
+		{v1alpha1.RolloutTypePostPromotion, &in.BlueGreen.PostPromotionAnalysisRunStatus},
+		{v1alpha1.RolloutTypeStep, &in.Canary.CurrentStepAnalysisRunStatus},
+		{v1alpha1.RolloutTypeBackground, &in.Canary.CurrentBackgroundAnalysisRunStatus},
+	}
+}
+
+// forgetVerdicts makes room for the analyses of a new attempt.
+func (p *Progress) forgetVerdicts() {
+	for _, r := range RunRecords(p.Is) {
+		*r.Status = nil
+	}
+	p.Is.Canary.CurrentExperiment = ""
+}
+
+// Remembers reports whether a status remembers an AnalysisRun.
+func Remembers(status *v1alpha1.RolloutStatus, run *v1alpha1.AnalysisRun) bool {
+	return slices.ContainsFunc(RunRecords(status), func(r RunRecord) bool { return *r.Status != nil && (*r.Status).Name == run.Name })
+}

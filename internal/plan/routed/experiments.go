@@ -1,0 +1,99 @@
+package routed
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+)
+
+// experimentDestinations are the templates of the current step's Experiment that are to get traffic: those with a weight, while the
+// Experiment runs, and they have pods.
+func (r *Canary) experimentDestinations() []traffic.Destination {
+	if r.update.Promoted() || r.update.Is.Abort || r.update.Is.PromoteFull || r.update.At() >= r.world.StepCount() || !r.judge.OfStep(r.update.Is.Canary.CurrentExperiment) {
+		return nil
+	}
+	step, ok := r.canary.Steps[r.update.At()].(spec.RunExperiment)
+	ex := r.world.Experiment(r.update.Is.Canary.CurrentExperiment)
+	if !ok || ex == nil || ex.Status.Phase != v1alpha1.AnalysisPhaseRunning || ex.Spec.Terminate {
+		return nil
+	}
+	var out []traffic.Destination
+	for i := range step.Templates {
+		t := &step.Templates[i]
+		if t.Weight == nil || *t.Weight == 0 {
+			continue
+		}
+		set := r.world.ExperimentSet(ex, t.Name)
+		service := r.world.ExperimentService(ex, t)
+		if set == nil || service == nil || set.Status.AvailableReplicas == 0 {
+			continue
+		}
+		out = append(out, traffic.Destination{Service: service.Name, Hash: set.Labels[v1alpha1.PodTemplateHashLabel], Weight: *t.Weight})
+	}
+	return out
+}
+
+// named are the destinations that the status names already. An Experiment that ends keeps the pods that its Rollout's status names, and what
+// routers do is recorded behind it, if the process lives: so the status names a destination, without a weight, before they are told of it.
+func (r *Canary) named(destinations []traffic.Destination) []traffic.Destination {
+	var named []traffic.Destination
+	for _, d := range destinations {
+		if w := r.update.Was.Canary.Weights; w != nil && slices.ContainsFunc(w.Additional, func(have v1alpha1.WeightDestination) bool {
+			return have.ServiceName == d.Service && have.PodTemplateHash == d.Hash
+		}) {
+			named = append(named, d)
+			continue
+		}
+		r.journal.Note(change.TopicWait, "traffic for service "+d.Service, "the status names it first, so that its pods stay")
+	}
+	return named
+}
+
+// recordedAdditional are the destinations in the status that are neither of the two versions, and have a weight.
+func (r *Canary) recordedAdditional() []traffic.Destination {
+	w := r.update.Was.Canary.Weights
+	if w == nil {
+		return nil
+	}
+	var out []traffic.Destination
+	for _, d := range w.Additional {
+		if d.Weight == 0 {
+			continue // named, no more
+		}
+		out = append(out, traffic.Destination{Service: d.ServiceName, Hash: d.PodTemplateHash, Weight: d.Weight})
+	}
+	return out
+}
+
+// lookAtExperiment asks for the Experiment itself before traffic is sent to its pods. Behind the status that names them it keeps them; before
+// that it may have ended, and a cache not show it yet.
+func (r *Canary) lookAtExperiment() {
+	name, before := r.update.Is.Canary.CurrentExperiment, r.recordedAdditional()
+	for _, d := range r.next.Additional {
+		sent := slices.ContainsFunc(before, func(was traffic.Destination) bool { return was.Service == d.Service && was.Hash == d.Hash })
+		if !sent && r.world.LiveExperiment != name {
+			r.journal.Need(change.NeedLiveExperiment{Name: name})
+		}
+	}
+}
+
+// tellAdditional tells of destinations that come and go.
+func (r *Canary) tellAdditional() {
+	before := r.recordedAdditional()
+	for _, d := range r.next.Additional {
+		if !slices.Contains(before, d) {
+			r.journal.Event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight of experiment service '%s' updated to %d", d.Service, d.Weight)
+			r.journal.Note(change.TopicRoute, fmt.Sprintf("send %s to service %s", r.portionText(d.Weight), d.Service), "the experiment runs")
+		}
+	}
+	for _, d := range before {
+		if !slices.ContainsFunc(r.next.Additional, func(n traffic.Destination) bool { return n.Service == d.Service }) {
+			r.journal.Event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight of experiment service '%s' updated to 0", d.Service)
+			r.journal.Note(change.TopicRoute, "send nothing to service "+d.Service+" any more", "the experiment is over, or the template has no pods")
+		}
+	}
+}

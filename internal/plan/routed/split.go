@@ -1,0 +1,249 @@
+package routed
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/capacity"
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+)
+
+// see reads the split that is in force.
+func (r *Canary) see() {
+	if r.canary.PingPong && r.update.Is.Canary.StablePingPong == "" { // pingPong was set behind the first promotion: ping begins
+		r.update.Is.Canary.StablePingPong = v1alpha1.Ping
+	}
+	r.stableService, r.canaryService = r.servicesByPart()
+	r.seeWeight()
+	r.experiments = r.experimentDestinations()
+	r.additional = r.named(r.experiments)
+}
+
+// servicesByPart are the Services as they serve now: with pingPong the status remembers whose turn it is.
+func (r *Canary) servicesByPart() (stable, canary spec.Reference) {
+	if r.canary.PingPong && r.update.Is.Canary.StablePingPong != v1alpha1.Ping {
+		return r.canary.CanaryService, r.canary.StableService
+	}
+	return r.canary.StableService, r.canary.CanaryService
+}
+
+// split is the whole split with a weight for the canary.
+func (r *Canary) split(weight int32) traffic.Split {
+	s := traffic.Split{
+		Max:     r.canary.MaxWeight,
+		Canary:  traffic.Destination{Service: r.canaryService.Name, Hash: r.draft.Selects(r.canaryService.Name), Weight: weight},
+		Stable:  traffic.Destination{Service: r.stableService.Name, Hash: r.draft.Selects(r.stableService.Name), Weight: r.canary.MaxWeight - weight},
+		Managed: r.ManagedRoutes,
+		Routes:  r.routes(),
+	}
+	for _, d := range r.additional {
+		if d.Weight <= s.Stable.Weight { // what they get is taken from the stable version, as far as that has it
+			s.Stable.Weight -= d.Weight
+			s.Additional = append(s.Additional, d)
+		}
+	}
+	s.InProgress = weight > 0 || len(r.additional) > 0 || len(s.Routes) > 0
+	return s
+}
+
+// rendered is what one router makes of a split.
+type rendered struct {
+	router       traffic.Router
+	have, should traffic.Objects
+}
+
+func (r *Canary) render(s traffic.Split) ([]rendered, []spec.Problem) {
+	var out []rendered
+	var problems []spec.Problem
+	for _, router := range r.routers {
+		have := r.objectsOf(router)
+		should, troubles := router.Render(s, have)
+		problems = append(problems, troubles...)
+		out = append(out, rendered{router, have, should})
+	}
+	return out, problems
+}
+
+// objectsOf are the objects of a router, as far as they exist.
+func (r *Canary) objectsOf(router traffic.Router) traffic.Objects {
+	have := traffic.Objects{}
+	for _, ref := range router.Refs() {
+		if o, ok := r.world.Routes[ref.Key()]; ok {
+			have[ref.Key()] = o
+		}
+	}
+	return have
+}
+
+// carriedOut reports whether every router can carry out a split, and has.
+func (r *Canary) carriedOut(s traffic.Split) bool {
+	all, problems := r.render(s)
+	return len(problems) == 0 && !slices.ContainsFunc(all, func(one rendered) bool { return len(one.changes("", nil)) > 0 })
+}
+
+// changes are the writes that lead from what is to what should be, in a stable order, but for objects with problems.
+func (d rendered) changes(reason string, problems []spec.Problem) []change.Change {
+	var changes []change.Change
+	for _, ref := range d.router.Refs() {
+		if slices.ContainsFunc(problems, func(p spec.Problem) bool { return ref.Field != "" && p.Field == ref.Field }) {
+			continue
+		}
+		have, should := d.have[ref.Key()], d.should[ref.Key()]
+		if have == nil && should == nil || have != nil && should != nil && equality.Semantic.DeepEqual(have.Object, should.Object) {
+			continue
+		}
+		changes = append(changes, change.WriteRoute{From: have, To: should, Reason: reason})
+	}
+	return changes
+}
+
+// route sets the split that this pass decided on, and records it. An object that is missing or makes no sense is not written. The others are
+// set all the same, and the record stays as it was: it tells of what is in force everywhere.
+func (r *Canary) route(weight int32, reason string) {
+	r.next = r.split(weight)
+	all, problems := r.render(r.next)
+	r.update.Complain(problems)
+	if !r.draft.IsRecorded(r.routers) {
+		r.journal.Note(change.TopicWait, "the routes of other namespaces", "it is recorded first which these are")
+		return
+	}
+	if r.draft.Held {
+		return
+	}
+	for _, one := range all {
+		r.draft.RouteWrites = append(r.draft.RouteWrites, one.changes(reason, problems)...)
+	}
+	if len(problems) > 0 {
+		return
+	}
+	r.lookAtExperiment()
+	r.tellAdditional()
+	if weight != r.now {
+		r.journal.Event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight updated from %d to %d", r.now, weight)
+		r.journal.Note(change.TopicRoute, fmt.Sprintf("send %s to the canary", r.portionText(weight)), reason)
+	} else if len(r.draft.RouteWrites) > 0 && slices.Equal(r.next.Additional, r.recordedAdditional()) {
+		text, why := r.whatDiffers(weight)
+		r.journal.Note(change.TopicRoute, text, why)
+	}
+	r.update.Is.Canary.Weights = &v1alpha1.TrafficWeights{Canary: recordOf(r.next.Canary), Stable: recordOf(r.next.Stable)}
+	for _, d := range r.experiments {
+		if !slices.Contains(r.next.Additional, d) {
+			d.Weight = 0
+		}
+		r.update.Is.Canary.Weights.Additional = append(r.update.Is.Canary.Weights.Additional, recordOf(d))
+	}
+}
+
+// whatDiffers is what writes to routers are for that leave the canary's weight as it is.
+func (r *Canary) whatDiffers(weight int32) (text, why string) {
+	name, set, ok := r.routeStep()
+	switch {
+	case ok && set:
+		return "set the managed route " + name, r.whyGoal()
+	case ok:
+		return "remove the managed route " + name, r.whyGoal()
+	}
+	return fmt.Sprintf("bring the routers in line, with %s for the canary", r.portionText(weight)), "their weights, routes or labels differed"
+}
+
+// routeStep is the managed route that the current step sets or removes, if it is such a step.
+func (r *Canary) routeStep() (name string, set, ok bool) {
+	if r.update.Promoted() || r.update.Is.Abort || r.update.Is.PromoteFull || r.update.At() == r.world.StepCount() || !r.canServe() {
+		return "", false, false
+	}
+	switch s := r.canary.Steps[r.update.At()].(type) {
+	case spec.SetHeaderRoute:
+		return s.Name, len(s.Match) > 0, true
+	case spec.SetMirrorRoute:
+		return s.Name, len(s.Match) > 0, true
+	case spec.SetWeight, spec.SetCanaryScale, spec.Pause, spec.RunAnalysis, spec.RunExperiment:
+	}
+	return "", false, false
+}
+
+func recordOf(d traffic.Destination) v1alpha1.WeightDestination {
+	return v1alpha1.WeightDestination{Weight: d.Weight, ServiceName: d.Service, PodTemplateHash: d.Hash}
+}
+
+// portionText is a weight as people say it.
+func (r *Canary) portionText(weight int32) string {
+	return capacity.PortionText(weight, r.canary.MaxWeight)
+}
+
+// routes are the managed routes that the steps so far have set and not removed again. They lead to the canary, so they are there
+// only while it has pods that the Service selects.
+func (r *Canary) routes() []traffic.Route {
+	if r.update.Promoted() || r.update.Is.Abort || r.update.Is.PromoteFull || !r.canServe() {
+		return nil
+	}
+	if r.aim() == 0 && r.replicas() > 0 { // the pods go, and these before them
+		return nil
+	}
+	set := map[string]traffic.Route{}
+	for i := int32(0); i <= r.update.At() && i < r.world.StepCount(); i++ {
+		switch s := r.canary.Steps[i].(type) {
+		case spec.SetHeaderRoute:
+			set[s.Name] = headerRoute(s)
+			if len(s.Match) == 0 {
+				delete(set, s.Name)
+			}
+		case spec.SetMirrorRoute:
+			set[s.Name] = mirrorRoute(s)
+			if len(s.Match) == 0 {
+				delete(set, s.Name)
+			}
+		case spec.SetWeight, spec.SetCanaryScale, spec.Pause, spec.RunAnalysis, spec.RunExperiment:
+		}
+	}
+	var routes []traffic.Route
+	for _, name := range r.ManagedRoutes {
+		if route, ok := set[name]; ok {
+			routes = append(routes, route)
+		}
+	}
+	return routes
+}
+
+// canServe reports whether requests that are sent to the canary Service reach the new version.
+func (r *Canary) canServe() bool {
+	return r.world.New.Fleet().Available > 0 && r.draft.Selects(r.canaryService.Name) == r.world.New.Hash
+}
+
+func headerRoute(s spec.SetHeaderRoute) traffic.HeaderRoute {
+	route := traffic.HeaderRoute{Name: s.Name}
+	for _, m := range s.Match {
+		route.Match = append(route.Match, traffic.HeaderMatch{Header: m.HeaderName, Value: *stringMatch(m.HeaderValue)})
+	}
+	return route
+}
+
+func mirrorRoute(s spec.SetMirrorRoute) traffic.MirrorRoute {
+	route := traffic.MirrorRoute{Name: s.Name, Percent: s.Percent}
+	for _, m := range s.Match {
+		match := traffic.RequestMatch{Method: stringMatch(m.Method), Path: stringMatch(m.Path)}
+		for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
+			value := m.Headers[name]
+			match.Headers = append(match.Headers, traffic.HeaderMatch{Header: name, Value: *stringMatch(&value)})
+		}
+		route.Match = append(route.Match, match)
+	}
+	return route
+}
+
+func stringMatch(m *v1alpha1.StringMatch) *traffic.StringMatch {
+	switch {
+	case m == nil:
+		return nil
+	case m.Exact != "":
+		return &traffic.StringMatch{Kind: traffic.Exact, Value: m.Exact}
+	case m.Prefix != "":
+		return &traffic.StringMatch{Kind: traffic.Prefix, Value: m.Prefix}
+	}
+	return &traffic.StringMatch{Kind: traffic.Regex, Value: m.Regex}
+}

@@ -1,0 +1,59 @@
+package world
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Believe takes the number of available pods from the pods, where that is less than what the ReplicaSet says, and reports whether it is.
+func (v *Version) Believe(pods []*corev1.Pod, now time.Time) bool {
+	available := int32(0)
+	for _, pod := range pods {
+		if IsAvailable(pod, v.Spec.MinReadySeconds, now) {
+			available++
+		}
+	}
+	if v.Status.AvailableReplicas <= available {
+		return false
+	}
+	set := *v.ReplicaSet // the cache's own stays as it is
+	set.Status.AvailableReplicas = available
+	v.ReplicaSet = &set
+	return true
+}
+
+// Stays reports whether a pod is one that its ReplicaSet counts.
+func Stays(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
+func IsAvailable(pod *corev1.Pod, minReadySeconds int32, now time.Time) bool {
+	if !Stays(pod) {
+		return false
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return !now.Before(c.LastTransitionTime.Add(time.Duration(minReadySeconds) * time.Second))
+		}
+	}
+	return false
+}
+
+func CreatedBefore(pods []*corev1.Pod, at *metav1.Time) []*corev1.Pod {
+	var old []*corev1.Pod
+	for _, pod := range pods {
+		if Stays(pod) && pod.CreationTimestamp.Before(at) {
+			old = append(old, pod)
+		}
+	}
+	return old
+}
+
+func IsReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
