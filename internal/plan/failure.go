@@ -10,9 +10,9 @@ import (
 func (p *pass) cannotCreate() {
 	switch strategy := p.world.Spec.Strategy.(type) {
 	case spec.Canary:
-		p.canary.CanaryWithoutNew(strategy)
+		p.canary.WithoutNew(strategy)
 	case spec.BlueGreen:
-		p.bluegreen.ServeWithoutNew(strategy)
+		p.bluegreen.WithoutNew(strategy)
 	}
 	p.draft.Collect()
 	if p.world.CreateFailure.Taken {

@@ -58,6 +58,7 @@ func (b *Canary) ideal(c spec.Canary) (capacity.Counts, string) {
 	return b.countsForServices(c, b.restart.CountsWithSurge(ideal)), fmt.Sprintf("%s of %d is %d", capacity.PortionText(weight, c.MaxWeight), b.world.Spec.Replicas, ideal.Canary)
 }
 
+// Reached reports whether the pods are as the current step wants them, or else what is missing.
 func (b *Canary) Reached(c spec.Canary) (bool, string) {
 	ideal, _ := b.ideal(c)
 	canary := b.world.New.Fleet()
@@ -78,7 +79,8 @@ func (b *Canary) Reached(c spec.Canary) (bool, string) {
 	return true, ""
 }
 
-func (b *Canary) BasicWithoutNew(c spec.Canary) {
+// WithoutNew has the Services select versions that there are while the new one cannot be created, and gives the stable one its pods.
+func (b *Canary) WithoutNew(c spec.Canary) {
 	if len(b.update.Problems) == 0 {
 		b.draft.PointAvailable(c.StableService.Name, b.world.Stable, "it is the stable version")
 		b.draft.PointBack(c.CanaryService.Name)

@@ -278,9 +278,9 @@ func (p *BlueGreen) spareEdited(b spec.BlueGreen) {
 	p.draft.Keep(v)
 }
 
-// ServeWithoutNew has the active Service select the version that served before the update that cannot begin, with all its pods. The Service
+// WithoutNew has the active Service select the version that served before the update that cannot begin, with all its pods. The Service
 // may have been edited, and what served deleted, since the last pass that had its ReplicaSets.
-func (p *BlueGreen) ServeWithoutNew(b spec.BlueGreen) {
+func (p *BlueGreen) WithoutNew(b spec.BlueGreen) {
 	p.draft.CheckServices()
 	if p.world.Spec.Paused && !p.update.Is.Abort || len(p.update.Problems) > 0 {
 		return

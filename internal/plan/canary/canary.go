@@ -34,14 +34,14 @@ func (p *Canary) reached(c spec.Canary) (bool, string) {
 	return p.basic.Reached(c)
 }
 
-// CanaryWithoutNew has the Services of a canary send to versions that there are while the new one cannot be created: the stable Service to the
+// WithoutNew has the Services of a canary send to versions that there are while the new one cannot be created: the stable Service to the
 // stable version, and the canary Service to that too where somebody's edit has it at none.
-func (p *Canary) CanaryWithoutNew(c spec.Canary) {
+func (p *Canary) WithoutNew(c spec.Canary) {
 	p.draft.CheckServices()
 	if c.Traffic != nil {
 		r := routed.New(p.world, p.update, p.draft, p.restart, p.judge, p.journal, c)
 		r.WithoutNew()
 		return
 	}
-	p.basic.BasicWithoutNew(c)
+	p.basic.WithoutNew(c)
 }

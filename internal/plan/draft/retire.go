@@ -26,10 +26,12 @@ type delay struct {
 	length time.Duration
 }
 
+// AfterUse is the delay of scaleDownDelaySeconds.
 func (d *Draft) AfterUse(length time.Duration) delay {
 	return delay{d.strategyField() + ".scaleDownDelaySeconds", length}
 }
 
+// AfterAbort is the delay of abortScaleDownDelaySeconds.
 func (d *Draft) AfterAbort(length time.Duration) delay {
 	return delay{d.strategyField() + ".abortScaleDownDelaySeconds", length}
 }

@@ -47,6 +47,7 @@ type edit struct {
 // Edit returns the ReplicaSet to change in place of v's own, which may be shared with a cache.
 func (d *Draft) Edit(v *world.Version) *appsv1.ReplicaSet { return d.EditFor(v, "").To }
 
+// EditFor is Edit with a reason for the write.
 func (d *Draft) EditFor(v *world.Version, reason string) *edit {
 	e, ok := d.edits[v.Name]
 	if !ok {

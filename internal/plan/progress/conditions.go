@@ -26,10 +26,12 @@ func (p *Progress) WasTrue(kind v1alpha1.RolloutConditionType) bool {
 	})
 }
 
+// Index is where a condition is in the status being written, -1 if there is none.
 func (p *Progress) Index(kind v1alpha1.RolloutConditionType) int {
 	return slices.IndexFunc(p.Is.Conditions, func(c v1alpha1.RolloutCondition) bool { return c.Type == kind })
 }
 
+// SetTrue is Set with the status True.
 func (p *Progress) SetTrue(kind v1alpha1.RolloutConditionType, reason, message string) {
 	p.Set(kind, corev1.ConditionTrue, reason, message)
 }
@@ -62,6 +64,7 @@ func (p *Progress) Touch(kind v1alpha1.RolloutConditionType) {
 	p.Is.Conditions[p.Index(kind)].LastUpdateTime = p.world.Second()
 }
 
+// Remove takes a condition away.
 func (p *Progress) Remove(kind v1alpha1.RolloutConditionType) {
 	p.Is.Conditions = slices.DeleteFunc(p.Is.Conditions, func(c v1alpha1.RolloutCondition) bool { return c.Type == kind })
 }

@@ -36,6 +36,7 @@ func (p *Progress) Hold(reason v1alpha1.PauseReason, s spec.Pause) (done bool, m
 	return true, ""
 }
 
+// EndPause ends a pause that the controller has begun.
 func (p *Progress) EndPause(reason v1alpha1.PauseReason) {
 	p.Is.ControllerPause = false
 	p.Is.PauseConditions = slices.DeleteFunc(p.Is.PauseConditions, func(c v1alpha1.PauseCondition) bool {

@@ -46,6 +46,7 @@ func (p *Progress) Abort(why string) {
 	p.journal.Note(change.TopicUpdate, "aborted: back to the stable version", why)
 }
 
+// SameIndex reports whether two step indexes are the same, or both unset.
 func SameIndex(a, b *int32) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // FastRollback reports whether the update goes back to a version that still had all its pods when it was asked for. It has served

@@ -22,6 +22,7 @@ type RunRecord struct {
 	Status **v1alpha1.RolloutAnalysisRunStatus
 }
 
+// RunRecords are the places in a status that remember AnalysisRuns.
 func RunRecords(in *v1alpha1.RolloutStatus) []RunRecord {
 	return []RunRecord{
 		{v1alpha1.RolloutTypePrePromotion, &in.BlueGreen.PrePromotionAnalysisRunStatus},

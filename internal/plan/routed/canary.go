@@ -17,7 +17,7 @@ import (
 // overtakes another (the carrier), and the last stable one until the stable Service has left it.
 func (r *Canary) Run() {
 	r.draft.CheckServices()
-	r.see()
+	r.split.see()
 	r.overtake()
 	r.succeed()
 	if why := r.draft.MayNotScale(); why == "" {
@@ -29,15 +29,15 @@ func (r *Canary) Run() {
 		}
 	}
 	if len(r.update.Problems) > 0 { // until the Services are mended the traffic stays where it is
-		r.next = r.split(r.now)
-		_, others := r.render(r.next) // which are told now, and not when these are mended
+		r.split.next = r.split.of(r.split.now)
+		_, others := r.split.render(r.split.next) // which are told now, and not when these are mended
 		r.update.Complain(others)
 		return
 	}
 	r.pointServices()
 	weight, why := r.weigh()
-	r.route(weight, why)
-	r.draft.GiveBack(r.routers...)
+	r.split.route(weight, why, r.whyGoal())
+	r.draft.GiveBack(r.split.routers...)
 	if r.draft.MayNotScale() == "" {
 		r.retire()
 	}
@@ -56,86 +56,72 @@ func (r *Canary) overtake() {
 // traffic comes to the new one by weight then, as the two make room for each other: the canary Service could only move all of it at once, to
 // pods that there is no room for.
 func (r *Canary) succeed() {
-	if c := r.carrier(); r.EnforceMaxSurge && r.alone() && !r.update.Is.Abort && c != nil && c != r.world.New {
+	if c := r.split.carrier(); r.EnforceMaxSurge && r.target.alone() && !r.update.Is.Abort && c != nil && c != r.world.New {
 		r.world.Stable = r.world.New
 	}
 }
-
-// carrier is the version that the canary Service sends to, nil if it is none that is known.
-func (r *Canary) carrier() *world.Version { return r.world.Find(r.draft.Selects(r.canaryService.Name)) }
 
 // goal is the weight that the canary should come to at the current step.
 func (r *Canary) goal() int32 {
 	switch {
 	case r.update.Promoted():
 		return 0
-	case r.draft.Selects(r.canaryService.Name) != r.update.Is.CurrentPodHash: // it carries another version, or all of them
+	case r.draft.Selects(r.split.canaryService.Name) != r.update.Is.CurrentPodHash: // it carries another version, or all of them
 		return 0
-	case r.takesOver():
-		return r.now
+	case r.target.takesOver():
+		return r.split.now
 	}
 	return r.update.Weight(r.canary)
 }
 
-// takesOver reports whether the new version, having all its pods, is promoted as it is and takes the stable Service over then: there
-// is no need to move the traffic twice. With pingPong it is the weight that moves it.
-func (r *Canary) takesOver() bool {
-	return r.update.Is.PromoteFull && !r.DynamicStableScale && !r.canary.PingPong
-}
-
-// alone reports whether the stable version's ReplicaSet is gone, which somebody deleted: the new version is all there is.
-func (r *Canary) alone() bool {
-	return r.world.Stable == nil && r.world.New != nil && !r.update.Promoted()
-}
-
 // weigh returns the weight to set in this pass, and why it is that.
 func (r *Canary) weigh() (weight int32, why string) {
-	if r.alone() && r.carrier() == r.world.New {
-		if r.world.New.Fleet().Available == 0 && r.replicas() > 0 {
-			return r.now, "it has no available pod"
+	if r.target.alone() && r.split.carrier() == r.world.New {
+		if r.world.New.Fleet().Available == 0 && r.target.replicas() > 0 {
+			return r.split.now, "it has no available pod"
 		}
 		return r.canary.MaxWeight, "the stable version is gone"
 	}
-	if r.world.StableBeside() == nil && r.carrier() == r.world.New || r.stableService.Name == "" {
+	if r.world.StableBeside() == nil && r.split.carrier() == r.world.New || r.split.stableService.Name == "" {
 		return r.settle()
 	}
 	if r.EnforceMaxSurge && r.bothSendElsewhere() {
 		return r.canary.MaxWeight, "both services send to it, and the stable one has to be free for the stable version"
 	}
-	if r.now > 0 && r.bothSendToStable() {
+	if r.split.now > 0 && r.bothSendToStable() {
 		return 0, "both services send to the stable version, whatever the weight"
 	}
-	carrier, want, why := r.carrier(), r.goal(), r.whyGoal()
-	if want > 0 && carrier.Fleet().Available == 0 && r.replicas() > 0 {
+	carrier, want, why := r.split.carrier(), r.goal(), r.whyGoal()
+	if want > 0 && carrier.Fleet().Available == 0 && r.target.replicas() > 0 {
 		want, why = 0, "it has no available pod"
 	}
-	if r.world.Stable == nil || r.draft.Selects(r.stableService.Name) != r.world.Stable.Hash || r.world.ObservedSelects(r.stableService.Name) != r.world.Stable.Hash {
-		return r.now, "the stable service does not send to the stable version yet"
+	if r.world.Stable == nil || r.draft.Selects(r.split.stableService.Name) != r.world.Stable.Hash || r.world.ObservedSelects(r.split.stableService.Name) != r.world.Stable.Hash {
+		return r.split.now, "the stable service does not send to the stable version yet"
 	}
-	size := r.aim()
-	if want > 0 && size == 0 && carrier == r.world.New && r.replicas() > 0 { // the step takes its pods away
+	size := r.target.aim()
+	if want > 0 && size == 0 && carrier == r.world.New && r.target.replicas() > 0 { // the step takes its pods away
 		want, why = 0, "the step takes all its pods away"
 	}
 	m := capacity.Move{
-		Now: r.now, Want: want, Max: r.canary.MaxWeight,
-		Replicas: r.replicas(), Tolerated: r.canary.MaxUnavailable,
+		Now: r.split.now, Want: want, Max: r.canary.MaxWeight,
+		Replicas: r.target.replicas(), Tolerated: r.canary.MaxUnavailable,
 		Canary: carrier.Fleet().Serving(), Stable: r.world.Stable.Certain(),
 		Ready:   carrier != nil && !carrier.Stale() && r.canary.Threshold.Met(carrier.Fleet().Serving(), size),
 		Gradual: r.gradual(),
 	}
 	next := m.Next()
-	r.draft.Held = want < r.now && r.world.Stable.Stale() || r.misleads(next, want)
+	r.draft.Held = want < r.split.now && r.world.Stable.Stale() || r.misleads(next, want)
 	switch {
-	case next == want && want == r.now:
-		return next, fmt.Sprintf("%s as it should be", r.portionText(want))
+	case next == want && want == r.split.now:
+		return next, fmt.Sprintf("%s as it should be", r.target.portionText(want))
 	case next == want:
 		return next, why
-	case want > r.now:
-		r.journal.Note(change.TopicWait, fmt.Sprintf("%s to the canary", r.portionText(want)), fmt.Sprintf("%d of %d pods available", m.Canary, size))
+	case want > r.split.now:
+		r.journal.Note(change.TopicWait, fmt.Sprintf("%s to the canary", r.target.portionText(want)), fmt.Sprintf("%d of %d pods available", m.Canary, size))
 		return next, "its available pods can carry that"
 	}
-	r.journal.Note(change.TopicWait, fmt.Sprintf("%s to the canary", r.portionText(want)), fmt.Sprintf("%d of %d pods of the stable version available",
-		m.Stable, capacity.Share(r.canary.MaxWeight-want, r.replicas(), r.canary.MaxWeight)))
+	r.journal.Note(change.TopicWait, fmt.Sprintf("%s to the canary", r.target.portionText(want)), fmt.Sprintf("%d of %d pods of the stable version available",
+		m.Stable, capacity.Share(r.canary.MaxWeight-want, r.target.replicas(), r.canary.MaxWeight)))
 	return next, "the stable version cannot carry more yet"
 }
 
@@ -143,15 +129,15 @@ func (r *Canary) weigh() (weight int32, why string) {
 // the strategy before this one. The version keeps all its pods for that, and leaves the stable one no room to have as many before the Service
 // comes back to it.
 func (r *Canary) bothSendElsewhere() bool {
-	c, name := r.carrier(), r.stableService.Name
-	return c != nil && r.world.Stable != nil && c != r.world.Stable && r.draft.Selects(name) == c.Hash && r.world.ObservedSelects(name) == c.Hash && r.world.ObservedSelects(r.canaryService.Name) == c.Hash
+	c, name := r.split.carrier(), r.split.stableService.Name
+	return c != nil && r.world.Stable != nil && c != r.world.Stable && r.draft.Selects(name) == c.Hash && r.world.ObservedSelects(name) == c.Hash && r.world.ObservedSelects(r.split.canaryService.Name) == c.Hash
 }
 
 // bothSendToStable reports whether both Services are known to send to the stable version, somebody having pointed the canary one there, and it has a
 // pod. It carries everything then, and a weight changes nothing: the canary Service is freed at once, and not when the stable version has
 // the pods for that, which may find no room beside those of the new one.
 func (r *Canary) bothSendToStable() bool {
-	if r.carrier() == nil || r.carrier() != r.world.Stable || r.world.Stable.Certain() == 0 {
+	if r.split.carrier() == nil || r.split.carrier() != r.world.Stable || r.world.Stable.Certain() == 0 {
 		return false
 	}
 	for _, name := range world.ServiceNames(r.canary) {
@@ -168,23 +154,23 @@ func (r *Canary) bothSendToStable() bool {
 // misleads reports whether to bring the routers in line could send traffic to where nobody can carry it. Routers that do not show what the
 // status has may be further than that, or not as far: a pass told some of them and could not record it.
 func (r *Canary) misleads(weight, want int32) bool {
-	canary, stable := r.carrier().Fleet().Serving()+r.carriedElsewhere(), r.world.Stable.Certain()
+	canary, stable := r.split.carrier().Fleet().Serving()+r.carriedElsewhere(), r.world.Stable.Certain()
 	switch {
-	case r.inForce, r.replicas() == 0:
+	case r.split.inForce, r.target.replicas() == 0:
 		return false
 	case canary == 0:
 		return stable == 0
-	case weight == want && want > r.now: // it is ready for that
+	case weight == want && want > r.split.now: // it is ready for that
 		return false
 	}
-	return stable < r.room().Enough(r.canary.MaxWeight-weight)
+	return stable < r.target.room().Enough(r.canary.MaxWeight-weight)
 }
 
 // carriedElsewhere is how many pods serve behind the Services that the spec does not name any more, which routes may send to still: the canary
 // Service has got another name, and that one sends to nobody yet. Where the number of pods is limited nobody waits for the stable version to
 // have enough for these: it may find no room beside them.
 func (r *Canary) carriedElsewhere() int32 {
-	if r.carrier() != nil || r.EnforceMaxSurge {
+	if r.split.carrier() != nil || r.EnforceMaxSurge {
 		return 0
 	}
 	var serving int32
@@ -198,8 +184,8 @@ func (r *Canary) carriedElsewhere() int32 {
 
 // settle is the weight once both Services send to one version: none for the canary, whatever was there before.
 func (r *Canary) settle() (int32, string) {
-	if r.now > 0 && r.world.ObservedSelects(r.stableService.Name) != r.update.Is.StableRS {
-		return r.now, "the stable service does not send to the stable version yet"
+	if r.split.now > 0 && r.world.ObservedSelects(r.split.stableService.Name) != r.update.Is.StableRS {
+		return r.split.now, "the stable service does not send to the stable version yet"
 	}
 	return 0, "there is one version only"
 }
@@ -210,7 +196,7 @@ func (r *Canary) whyGoal() string {
 		return "the update was aborted"
 	case r.update.Promoted():
 		return "the stable version is the current one"
-	case r.carrier() != r.world.New:
+	case r.split.carrier() != r.world.New:
 		return "another version has overtaken it"
 	case r.update.Is.PromoteFull:
 		return "a full promotion was requested"
@@ -225,12 +211,9 @@ func (r *Canary) gradual() bool {
 	return r.EnforceMaxSurge || r.update.Is.PromoteFull || r.update.FastRollback()
 }
 
-// replicas is how many pods carry all the traffic.
-func (r *Canary) replicas() int32 { return r.world.Spec.Replicas }
-
 // Carries reports whether everything goes to the new version, so that it can be promoted, or else what is missing.
 func (r *Canary) Carries() (bool, string) {
-	if r.takesOver() {
+	if r.target.takesOver() {
 		return true, ""
 	}
 	return r.Weighs(r.canary.MaxWeight)
@@ -240,24 +223,24 @@ func (r *Canary) Carries() (bool, string) {
 // version's. The others come when those are gone.
 func (r *Canary) Wanted() int32 {
 	if r.world.StableBeside() == nil {
-		return r.replicas()
+		return r.target.replicas()
 	}
-	return min(r.replicas(), r.aim())
+	return min(r.target.replicas(), r.target.aim())
 }
 
 // Weighs reports whether every router sends this weight to the new version by the end of this pass, or else what is missing.
 func (r *Canary) Weighs(weight int32) (bool, string) {
 	w := r.update.Is.Canary.Weights
-	if r.alone() {
+	if r.target.alone() {
 		weight = r.canary.MaxWeight
 	}
 	switch {
 	case len(r.update.Problems) > 0:
 		return false, "the traffic cannot be moved: " + r.update.Problems[0].String()
-	case weight > 0 && r.draft.Selects(r.canaryService.Name) != r.update.Is.CurrentPodHash: // nothing is carried by any version
+	case weight > 0 && r.draft.Selects(r.split.canaryService.Name) != r.update.Is.CurrentPodHash: // nothing is carried by any version
 		return false, "the canary service does not send to the new version yet"
-	case w == nil || w.Canary.ServiceName != r.canaryService.Name || w.Canary.Weight != weight:
-		return false, fmt.Sprintf("the canary gets %s of the traffic, not %s yet", r.portionText(r.next.Canary.Weight), r.portionText(weight))
+	case w == nil || w.Canary.ServiceName != r.split.canaryService.Name || w.Canary.Weight != weight:
+		return false, fmt.Sprintf("the canary gets %s of the traffic, not %s yet", r.target.portionText(r.split.next.Canary.Weight), r.target.portionText(weight))
 	}
 	return true, ""
 }
@@ -268,10 +251,10 @@ func (r *Canary) Sends() (bool, string) {
 	if len(r.update.Problems) > 0 {
 		return false, "the route cannot be set: " + r.update.Problems[0].String()
 	}
-	if r.aim() > 0 && !r.canServe() {
+	if r.target.aim() > 0 && !r.split.canServe() {
 		return false, "no pod of the new version is available"
 	}
-	if !reflect.DeepEqual(r.routes(), r.next.Routes) { // a step before this one has ended in this very pass
+	if !reflect.DeepEqual(r.split.routes(), r.split.next.Routes) { // a step before this one has ended in this very pass
 		return false, "the route is set next"
 	}
 	return true, ""
@@ -279,8 +262,8 @@ func (r *Canary) Sends() (bool, string) {
 
 // Reached reports whether the pods are as the current step wants them, or else what is missing.
 func (r *Canary) Reached() (bool, string) {
-	want := r.aim()
-	want = max(want, capacity.RoomFor(r.world.New.Desired(), r.restart.WithSurge(r.world.New, want), r.free()))
+	want := r.target.aim()
+	want = max(want, capacity.RoomFor(r.world.New.Desired(), r.restart.WithSurge(r.world.New, want), r.target.free()))
 	canary := r.world.New.Fleet()
 	if !r.canary.Threshold.Met(canary.Available, want) {
 		return false, fmt.Sprintf("%d of %d canary pods available", canary.Available, want)
@@ -289,8 +272,8 @@ func (r *Canary) Reached() (bool, string) {
 		return false, fmt.Sprintf("the canary is on its way from %d to %d pods", canary.Actual, want)
 	}
 	if stable := r.world.StableBeside(); stable != nil && !r.DynamicStableScale {
-		if s := stable.Fleet(); s.Desired != s.Actual || s.Desired < r.replicas() {
-			return false, fmt.Sprintf("the stable version is on its way from %d to %d pods", s.Actual, r.replicas())
+		if s := stable.Fleet(); s.Desired != s.Actual || s.Desired < r.target.replicas() {
+			return false, fmt.Sprintf("the stable version is on its way from %d to %d pods", s.Actual, r.target.replicas())
 		}
 	}
 	return true, ""

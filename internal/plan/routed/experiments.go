@@ -12,7 +12,7 @@ import (
 
 // experimentDestinations are the templates of the current step's Experiment that are to get traffic: those with a weight, while the
 // Experiment runs, and they have pods.
-func (r *Canary) experimentDestinations() []traffic.Destination {
+func (r *split) experimentDestinations() []traffic.Destination {
 	if r.update.Promoted() || r.update.Is.Abort || r.update.Is.PromoteFull || r.update.At() >= r.world.StepCount() || !r.judge.OfStep(r.update.Is.Canary.CurrentExperiment) {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (r *Canary) experimentDestinations() []traffic.Destination {
 
 // named are the destinations that the status names already. An Experiment that ends keeps the pods that its Rollout's status names, and what
 // routers do is recorded behind it, if the process lives: so the status names a destination, without a weight, before they are told of it.
-func (r *Canary) named(destinations []traffic.Destination) []traffic.Destination {
+func (r *split) named(destinations []traffic.Destination) []traffic.Destination {
 	var named []traffic.Destination
 	for _, d := range destinations {
 		if w := r.update.Was.Canary.Weights; w != nil && slices.ContainsFunc(w.Additional, func(have v1alpha1.WeightDestination) bool {
@@ -54,7 +54,7 @@ func (r *Canary) named(destinations []traffic.Destination) []traffic.Destination
 }
 
 // recordedAdditional are the destinations in the status that are neither of the two versions, and have a weight.
-func (r *Canary) recordedAdditional() []traffic.Destination {
+func (r *split) recordedAdditional() []traffic.Destination {
 	w := r.update.Was.Canary.Weights
 	if w == nil {
 		return nil
@@ -71,7 +71,7 @@ func (r *Canary) recordedAdditional() []traffic.Destination {
 
 // lookAtExperiment asks for the Experiment itself before traffic is sent to its pods. Behind the status that names them it keeps them; before
 // that it may have ended, and a cache not show it yet.
-func (r *Canary) lookAtExperiment() {
+func (r *split) lookAtExperiment() {
 	name, before := r.update.Is.Canary.CurrentExperiment, r.recordedAdditional()
 	for _, d := range r.next.Additional {
 		sent := slices.ContainsFunc(before, func(was traffic.Destination) bool { return was.Service == d.Service && was.Hash == d.Hash })
@@ -82,12 +82,12 @@ func (r *Canary) lookAtExperiment() {
 }
 
 // tellAdditional tells of destinations that come and go.
-func (r *Canary) tellAdditional() {
+func (r *split) tellAdditional() {
 	before := r.recordedAdditional()
 	for _, d := range r.next.Additional {
 		if !slices.Contains(before, d) {
 			r.journal.Event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight of experiment service '%s' updated to %d", d.Service, d.Weight)
-			r.journal.Note(change.TopicRoute, fmt.Sprintf("send %s to service %s", r.portionText(d.Weight), d.Service), "the experiment runs")
+			r.journal.Note(change.TopicRoute, fmt.Sprintf("send %s to service %s", r.target.portionText(d.Weight), d.Service), "the experiment runs")
 		}
 	}
 	for _, d := range before {

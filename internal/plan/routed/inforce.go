@@ -8,7 +8,7 @@ import (
 )
 
 // recordedWeight is the canary Service's weight in the status, which goes by the name of the Service: parts change.
-func (r *Canary) recordedWeight() (weight int32, recorded bool) {
+func (r *split) recordedWeight() (weight int32, recorded bool) {
 	w := r.update.Was.Canary.Weights
 	if w == nil {
 		return 0, false
@@ -24,7 +24,7 @@ func (r *Canary) recordedWeight() (weight int32, recorded bool) {
 // seeWeight finds out which weight is in force: the one in the status, if all routers show it. If they agree on another one, a pass set that
 // and could not record it; what they show is looked at only where traffic may not go back to the stable version as it pleases. The same
 // goes for what an experiment's pods are to get.
-func (r *Canary) seeWeight() {
+func (r *split) seeWeight() {
 	var recorded bool
 	r.now, recorded = r.recordedWeight()
 	if !recorded {
@@ -35,16 +35,16 @@ func (r *Canary) seeWeight() {
 		additional = additional[:1]
 	}
 	for _, r.additional = range additional {
-		if r.inForce = r.carriedOut(r.split(r.now)); r.inForce {
+		if r.inForce = r.carriedOut(r.of(r.now)); r.inForce {
 			return
 		}
 	}
-	if r.world.Stable.Certain() >= r.room().Enough(r.canary.MaxWeight) {
+	if r.world.Stable.Certain() >= r.target.room().Enough(r.canary.MaxWeight) {
 		return
 	}
 	for _, r.additional = range additional {
 		weight, shown := r.shownWeight()
-		if shown && r.carriedOut(r.split(weight)) {
+		if shown && r.carriedOut(r.of(weight)) {
 			r.now, r.inForce = weight, true
 			return
 		}
@@ -52,8 +52,8 @@ func (r *Canary) seeWeight() {
 }
 
 // shownWeight is the weight that the objects of all routers show, if they agree on one.
-func (r *Canary) shownWeight() (weight int32, shown bool) {
-	of := r.split(0)
+func (r *split) shownWeight() (weight int32, shown bool) {
+	of := r.of(0)
 	for i, router := range r.routers {
 		interval, ok := router.Weight(of, r.objectsOf(router))
 		if !ok {
@@ -69,7 +69,7 @@ func (r *Canary) shownWeight() (weight int32, shown bool) {
 }
 
 // mayCarry is the most that the canary Service may carry.
-func (r *Canary) mayCarry() int32 {
+func (r *split) mayCarry() int32 {
 	if r.inForce {
 		return r.now
 	}

@@ -21,7 +21,7 @@ func (r *Canary) pointServices() {
 
 // pointStable has the stable Service follow the stable version.
 func (r *Canary) pointStable() {
-	name, v := r.stableService.Name, r.world.Stable
+	name, v := r.split.stableService.Name, r.world.Stable
 	if r.draft.Selects(name) == v.Hash {
 		r.draft.Point(name, v.Hash, "it selects the stable version")
 		return
@@ -36,8 +36,8 @@ func (r *Canary) pointStable() {
 
 // neededBehindStable is how many pods the stable version needs before the stable Service selects it.
 func (r *Canary) neededBehindStable() int32 {
-	name, v, least := r.stableService.Name, r.world.Stable, min(1, r.replicas())
-	needed := max(least, r.room().Enough(r.carriedByStable(v)))
+	name, v, least := r.split.stableService.Name, r.world.Stable, min(1, r.target.replicas())
+	needed := max(least, r.target.room().Enough(r.carriedByStable(v)))
 	from := r.world.Find(r.draft.Selects(name))
 	switch {
 	case from != nil && r.update.Promoted() && r.EnforceMaxSurge: // the two share the room, and neither can have enough
@@ -50,15 +50,15 @@ func (r *Canary) neededBehindStable() int32 {
 
 // awaitsStable reports whether the stable Service sends to a version still that is no part of any update, since the stable one has too few pods.
 func (r *Canary) awaitsStable(v *world.Version) bool {
-	return r.update.Promoted() && r.world.Stable != nil && r.draft.Selects(r.stableService.Name) == v.Hash && r.world.Stable.Fleet().Serving() < r.neededBehindStable()
+	return r.update.Promoted() && r.world.Stable != nil && r.draft.Selects(r.split.stableService.Name) == v.Hash && r.world.Stable.Fleet().Serving() < r.neededBehindStable()
 }
 
 // carriedByStable is the weight that a version will carry once the stable Service selects it: all, as long as nobody knows what is in force.
 func (r *Canary) carriedByStable(v *world.Version) int32 {
-	switch weight := r.canary.MaxWeight - r.now; {
-	case r.inForce && weight == 0:
+	switch weight := r.canary.MaxWeight - r.split.now; {
+	case r.split.inForce && weight == 0:
 		return 0
-	case r.inForce && r.carrier() != v:
+	case r.split.inForce && r.split.carrier() != v:
 		return weight
 	}
 	return r.canary.MaxWeight
@@ -66,8 +66,8 @@ func (r *Canary) carriedByStable(v *world.Version) int32 {
 
 // pointCanary has the canary Service follow the new version while there is an update, and the stable one otherwise.
 func (r *Canary) pointCanary() {
-	name, v, why := r.canaryService.Name, r.world.New, "it is the new version"
-	if r.update.Promoted() || r.update.Is.Abort && !r.alone() {
+	name, v, why := r.split.canaryService.Name, r.world.New, "it is the new version"
+	if r.update.Promoted() || r.update.Is.Abort && !r.target.alone() {
 		v, why = r.world.Stable, "there is no update"
 	}
 	if v == nil {
@@ -77,9 +77,9 @@ func (r *Canary) pointCanary() {
 		r.draft.Point(name, v.Hash, why)
 		return
 	}
-	carries := r.now > 0 && (r.carrier() != nil || !r.inForce)
+	carries := r.split.now > 0 && (r.split.carrier() != nil || !r.split.inForce)
 	if carries && (v != r.world.New || !r.standsIn()) {
-		r.journal.Note(change.TopicWait, fmt.Sprintf("service %s to select %s", name, v.Name), fmt.Sprintf("it carries %s of the traffic", r.portionText(r.now)))
+		r.journal.Note(change.TopicWait, fmt.Sprintf("service %s to select %s", name, v.Name), fmt.Sprintf("it carries %s of the traffic", r.target.portionText(r.split.now)))
 		return
 	}
 	if have, needed := v.Fleet().Serving(), r.neededBehind(name, v); have < needed {
@@ -96,13 +96,13 @@ func (r *Canary) standsIn() bool {
 	if r.abandoned() {
 		return false
 	}
-	return (r.alone() || r.stableIsDown()) && r.world.New.Certain() >= max(min(1, r.replicas()), r.room().Enough(r.mayCarry()))
+	return (r.target.alone() || r.stableIsDown()) && r.world.New.Certain() >= max(min(1, r.target.replicas()), r.target.room().Enough(r.split.mayCarry()))
 }
 
 // abandoned reports whether an update was aborted that cannot go back to the stable version, which is gone, while the version that it was to
 // overtake still serves: then that does so for as long as somebody tries again, or something else.
 func (r *Canary) abandoned() bool {
-	c := r.carrier()
+	c := r.split.carrier()
 	return r.update.Is.Abort && r.world.Stable == nil && c != r.world.New && c.Fleet().Serving() > 0
 }
 
@@ -110,9 +110,9 @@ func (r *Canary) abandoned() bool {
 // be answered.
 func (r *Canary) neededBehind(name string, v *world.Version) int32 {
 	switch {
-	case r.replicas() == 0:
+	case r.target.replicas() == 0:
 		return 0
-	case r.mayCarry() == 0 && (r.update.Is.Abort || r.canary.PingPong && r.draft.Owned(name)): // nobody sends to it
+	case r.split.mayCarry() == 0 && (r.update.Is.Abort || r.canary.PingPong && r.draft.Owned(name)): // nobody sends to it
 		return 0
 	case !r.draft.Owned(name):
 		return max(1, v.Desired())
@@ -124,7 +124,7 @@ func (r *Canary) neededBehind(name string, v *world.Version) int32 {
 // that selects it, or that tells no versions apart.
 func (r *Canary) leaveOvertaken(name string) {
 	overtaken := slices.ContainsFunc(r.world.Others, func(v world.Version) bool { return v.Desired() > 0 })
-	if !overtaken || r.carrier() == r.world.Stable || r.world.Stable.Fleet().Serving() < max(1, r.neededBehind(name, r.world.Stable)) {
+	if !overtaken || r.split.carrier() == r.world.Stable || r.world.Stable.Fleet().Serving() < max(1, r.neededBehind(name, r.world.Stable)) {
 		return
 	}
 	r.draft.Point(name, r.world.Stable.Hash, "the new version is not available yet, and another has overtaken the one before")
@@ -133,13 +133,13 @@ func (r *Canary) leaveOvertaken(name string) {
 // WithoutNew has both Services send to versions that there are while the new one cannot be created, and gives the stable one its pods.
 func (r *Canary) WithoutNew() {
 	if len(r.update.Problems) == 0 {
-		r.see()
+		r.split.see()
 		if r.world.Stable != nil {
 			r.pointStable()
 		}
-		r.draft.PointBack(r.canaryService.Name)
+		r.draft.PointBack(r.split.canaryService.Name)
 	}
 	if r.world.Stable != nil && r.draft.MayNotScale() == "" { // never fewer: another version may still carry traffic
-		r.draft.Scale(r.world.Stable, max(r.world.Stable.Desired(), capacity.RoomFor(r.world.Stable.Desired(), r.replicas(), r.free())), draft.WithoutNew)
+		r.draft.Scale(r.world.Stable, max(r.world.Stable.Desired(), capacity.RoomFor(r.world.Stable.Desired(), r.target.replicas(), r.target.free())), draft.WithoutNew)
 	}
 }

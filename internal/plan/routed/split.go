@@ -9,13 +9,47 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
-	"github.com/sluice-delivery/sluice/internal/plan/capacity"
+	"github.com/sluice-delivery/sluice/internal/plan/draft"
+	"github.com/sluice-delivery/sluice/internal/plan/judge"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
+	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
+// split is what the routers do as far as they show it, and what they are to do.
+type split struct {
+	world   *world.World
+	update  *progress.Progress
+	draft   *draft.Draft
+	judge   *judge.Judge
+	journal *change.Journal
+
+	target  target
+	canary  spec.Canary
+	routers []traffic.Router
+	// stableService and canaryService are the Services by the part that they play now.
+	stableService, canaryService spec.Reference
+	// now is the weight of the canary Service: as the status has it, or as routers are known to have it that are elsewhere.
+	now int32
+	// experiments are what the templates of an experiment are to get, additional those of them that routers may be told of.
+	experiments, additional []traffic.Destination
+	// inForce: before this pass every router was seen to carry out that weight. Only then is it known who carries what.
+	inForce bool
+	// next is the split to come to in this pass.
+	next traffic.Split
+}
+
+func newSplit(t target, d *draft.Draft, judge *judge.Judge, j *change.Journal) *split {
+	return &split{
+		world: t.world, update: t.update, draft: d, judge: judge, journal: j, target: t, canary: t.canary,
+		routers: routers.For(t.world.RouteOwner(), t.canary.Traffic.Routers, t.world.Policy),
+	}
+}
+
 // see reads the split that is in force.
-func (r *Canary) see() {
+func (r *split) see() {
 	if r.canary.PingPong && r.update.Is.Canary.StablePingPong == "" { // pingPong was set behind the first promotion: ping begins
 		r.update.Is.Canary.StablePingPong = v1alpha1.Ping
 	}
@@ -26,20 +60,20 @@ func (r *Canary) see() {
 }
 
 // servicesByPart are the Services as they serve now: with pingPong the status remembers whose turn it is.
-func (r *Canary) servicesByPart() (stable, canary spec.Reference) {
+func (r *split) servicesByPart() (stable, canary spec.Reference) {
 	if r.canary.PingPong && r.update.Is.Canary.StablePingPong != v1alpha1.Ping {
 		return r.canary.CanaryService, r.canary.StableService
 	}
 	return r.canary.StableService, r.canary.CanaryService
 }
 
-// split is the whole split with a weight for the canary.
-func (r *Canary) split(weight int32) traffic.Split {
+// of is the whole split with a weight for the canary.
+func (r *split) of(weight int32) traffic.Split {
 	s := traffic.Split{
 		Max:     r.canary.MaxWeight,
 		Canary:  traffic.Destination{Service: r.canaryService.Name, Hash: r.draft.Selects(r.canaryService.Name), Weight: weight},
 		Stable:  traffic.Destination{Service: r.stableService.Name, Hash: r.draft.Selects(r.stableService.Name), Weight: r.canary.MaxWeight - weight},
-		Managed: r.ManagedRoutes,
+		Managed: r.canary.Traffic.ManagedRoutes,
 		Routes:  r.routes(),
 	}
 	for _, d := range r.additional {
@@ -58,7 +92,7 @@ type rendered struct {
 	have, should traffic.Objects
 }
 
-func (r *Canary) render(s traffic.Split) ([]rendered, []spec.Problem) {
+func (r *split) render(s traffic.Split) ([]rendered, []spec.Problem) {
 	var out []rendered
 	var problems []spec.Problem
 	for _, router := range r.routers {
@@ -71,7 +105,7 @@ func (r *Canary) render(s traffic.Split) ([]rendered, []spec.Problem) {
 }
 
 // objectsOf are the objects of a router, as far as they exist.
-func (r *Canary) objectsOf(router traffic.Router) traffic.Objects {
+func (r *split) objectsOf(router traffic.Router) traffic.Objects {
 	have := traffic.Objects{}
 	for _, ref := range router.Refs() {
 		if o, ok := r.world.Routes[ref.Key()]; ok {
@@ -82,7 +116,7 @@ func (r *Canary) objectsOf(router traffic.Router) traffic.Objects {
 }
 
 // carriedOut reports whether every router can carry out a split, and has.
-func (r *Canary) carriedOut(s traffic.Split) bool {
+func (r *split) carriedOut(s traffic.Split) bool {
 	all, problems := r.render(s)
 	return len(problems) == 0 && !slices.ContainsFunc(all, func(one rendered) bool { return len(one.changes("", nil)) > 0 })
 }
@@ -105,8 +139,8 @@ func (d rendered) changes(reason string, problems []spec.Problem) []change.Chang
 
 // route sets the split that this pass decided on, and records it. An object that is missing or makes no sense is not written. The others are
 // set all the same, and the record stays as it was: it tells of what is in force everywhere.
-func (r *Canary) route(weight int32, reason string) {
-	r.next = r.split(weight)
+func (r *split) route(weight int32, reason, goal string) {
+	r.next = r.of(weight)
 	all, problems := r.render(r.next)
 	r.update.Complain(problems)
 	if !r.draft.IsRecorded(r.routers) {
@@ -126,9 +160,9 @@ func (r *Canary) route(weight int32, reason string) {
 	r.tellAdditional()
 	if weight != r.now {
 		r.journal.Event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight updated from %d to %d", r.now, weight)
-		r.journal.Note(change.TopicRoute, fmt.Sprintf("send %s to the canary", r.portionText(weight)), reason)
+		r.journal.Note(change.TopicRoute, fmt.Sprintf("send %s to the canary", r.target.portionText(weight)), reason)
 	} else if len(r.draft.RouteWrites) > 0 && slices.Equal(r.next.Additional, r.recordedAdditional()) {
-		text, why := r.whatDiffers(weight)
+		text, why := r.whatDiffers(weight, goal)
 		r.journal.Note(change.TopicRoute, text, why)
 	}
 	r.update.Is.Canary.Weights = &v1alpha1.TrafficWeights{Canary: recordOf(r.next.Canary), Stable: recordOf(r.next.Stable)}
@@ -141,19 +175,19 @@ func (r *Canary) route(weight int32, reason string) {
 }
 
 // whatDiffers is what writes to routers are for that leave the canary's weight as it is.
-func (r *Canary) whatDiffers(weight int32) (text, why string) {
+func (r *split) whatDiffers(weight int32, goal string) (text, why string) {
 	name, set, ok := r.routeStep()
 	switch {
 	case ok && set:
-		return "set the managed route " + name, r.whyGoal()
+		return "set the managed route " + name, goal
 	case ok:
-		return "remove the managed route " + name, r.whyGoal()
+		return "remove the managed route " + name, goal
 	}
-	return fmt.Sprintf("bring the routers in line, with %s for the canary", r.portionText(weight)), "their weights, routes or labels differed"
+	return fmt.Sprintf("bring the routers in line, with %s for the canary", r.target.portionText(weight)), "their weights, routes or labels differed"
 }
 
 // routeStep is the managed route that the current step sets or removes, if it is such a step.
-func (r *Canary) routeStep() (name string, set, ok bool) {
+func (r *split) routeStep() (name string, set, ok bool) {
 	if r.update.Promoted() || r.update.Is.Abort || r.update.Is.PromoteFull || r.update.At() == r.world.StepCount() || !r.canServe() {
 		return "", false, false
 	}
@@ -171,18 +205,13 @@ func recordOf(d traffic.Destination) v1alpha1.WeightDestination {
 	return v1alpha1.WeightDestination{Weight: d.Weight, ServiceName: d.Service, PodTemplateHash: d.Hash}
 }
 
-// portionText is a weight as people say it.
-func (r *Canary) portionText(weight int32) string {
-	return capacity.PortionText(weight, r.canary.MaxWeight)
-}
-
 // routes are the managed routes that the steps so far have set and not removed again. They lead to the canary, so they are there
 // only while it has pods that the Service selects.
-func (r *Canary) routes() []traffic.Route {
+func (r *split) routes() []traffic.Route {
 	if r.update.Promoted() || r.update.Is.Abort || r.update.Is.PromoteFull || !r.canServe() {
 		return nil
 	}
-	if r.aim() == 0 && r.replicas() > 0 { // the pods go, and these before them
+	if r.target.aim() == 0 && r.target.replicas() > 0 { // the pods go, and these before them
 		return nil
 	}
 	set := map[string]traffic.Route{}
@@ -202,7 +231,7 @@ func (r *Canary) routes() []traffic.Route {
 		}
 	}
 	var routes []traffic.Route
-	for _, name := range r.ManagedRoutes {
+	for _, name := range r.canary.Traffic.ManagedRoutes {
 		if route, ok := set[name]; ok {
 			routes = append(routes, route)
 		}
@@ -211,7 +240,7 @@ func (r *Canary) routes() []traffic.Route {
 }
 
 // canServe reports whether requests that are sent to the canary Service reach the new version.
-func (r *Canary) canServe() bool {
+func (r *split) canServe() bool {
 	return r.world.New.Fleet().Available > 0 && r.draft.Selects(r.canaryService.Name) == r.world.New.Hash
 }
 
@@ -247,3 +276,6 @@ func stringMatch(m *v1alpha1.StringMatch) *traffic.StringMatch {
 	}
 	return &traffic.StringMatch{Kind: traffic.Regex, Value: m.Regex}
 }
+
+// carrier is the version that the canary Service sends to, nil if it is none that is known.
+func (r *split) carrier() *world.Version { return r.world.Find(r.draft.Selects(r.canaryService.Name)) }

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
+// RunFailure is why an AnalysisRun of a name could not be created, nil if it was not tried or could.
 func (w *World) RunFailure(name string) *change.CreateFailure {
 	for i := range w.RunFailures {
 		if w.RunFailures[i].Name == name {
@@ -22,6 +23,7 @@ func (w *World) RunFailure(name string) *change.CreateFailure {
 	return nil
 }
 
+// Experiment is the one of a name that is there and stays, nil if there is none.
 func (w *World) Experiment(name string) *v1alpha1.Experiment {
 	for _, ex := range w.Experiments {
 		if ex.Name == name && ex.DeletionTimestamp == nil {
@@ -37,6 +39,7 @@ func (w *World) IsTaken(name string) bool {
 	return failure != nil && failure.Taken || slices.ContainsFunc(w.Experiments, func(ex *v1alpha1.Experiment) bool { return ex.Name == name })
 }
 
+// ExperimentFailure is why an Experiment of a name could not be created, nil if it was not tried or could.
 func (w *World) ExperimentFailure(name string) *change.CreateFailure {
 	for i := range w.ExperimentFailures {
 		if w.ExperimentFailures[i].Name == name {
@@ -46,6 +49,7 @@ func (w *World) ExperimentFailure(name string) *change.CreateFailure {
 	return nil
 }
 
+// HasPods reports whether an Experiment has pods by its status.
 func HasPods(ex *v1alpha1.Experiment) bool {
 	for _, t := range ex.Status.TemplateStatuses {
 		if t.Replicas > 0 {
@@ -79,6 +83,7 @@ func (w *World) ExperimentService(ex *v1alpha1.Experiment, t *v1alpha1.RolloutEx
 	return w.ExperimentServices[i]
 }
 
+// Run is the AnalysisRun of a name that is there and stays, nil if there is none.
 func (w *World) Run(name string) *v1alpha1.AnalysisRun {
 	for _, run := range w.AnalysisRuns {
 		if run.Name == name && run.DeletionTimestamp == nil {

@@ -30,6 +30,7 @@ func Stays(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
+// IsAvailable reports whether a pod stays and has been ready for at least minReadySeconds.
 func IsAvailable(pod *corev1.Pod, minReadySeconds int32, now time.Time) bool {
 	if !Stays(pod) {
 		return false
@@ -42,6 +43,7 @@ func IsAvailable(pod *corev1.Pod, minReadySeconds int32, now time.Time) bool {
 	return false
 }
 
+// CreatedBefore are the pods that stay and are older than an instant.
 func CreatedBefore(pods []*corev1.Pod, at *metav1.Time) []*corev1.Pod {
 	var old []*corev1.Pod
 	for _, pod := range pods {
@@ -52,6 +54,7 @@ func CreatedBefore(pods []*corev1.Pod, at *metav1.Time) []*corev1.Pod {
 	return old
 }
 
+// IsReady reports whether a pod is ready.
 func IsReady(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue

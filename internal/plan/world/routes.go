@@ -28,6 +28,7 @@ func Elsewhere(ro *v1alpha1.Rollout) map[traffic.Key]bool {
 	return keys
 }
 
+// RecordedElsewhere are the routes of other namespaces that a Rollout has recorded to have named.
 func RecordedElsewhere(ro *v1alpha1.Rollout) map[traffic.Key]bool {
 	keys := map[traffic.Key]bool{}
 	for entry := range strings.SplitSeq(ro.Annotations[v1alpha1.RoutesElsewhereAnnotation], ",") {
@@ -43,10 +44,12 @@ func (w *World) MaySee(key traffic.Key) bool {
 	return key.Namespace == w.Rollout.Namespace || w.Elsewhere[key]
 }
 
+// CompareKeys orders routes by kind, namespace and name.
 func CompareKeys(a, b traffic.Key) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.NamespacedName.String(), b.NamespacedName.String()))
 }
 
+// RouteOwner is the Rollout as the owner of what it puts into routes.
 func (w *World) RouteOwner() traffic.Owner {
 	return traffic.Owner{Namespace: w.Rollout.Namespace, Name: w.Rollout.Name, UID: w.Rollout.UID}
 }

@@ -71,6 +71,7 @@ func (w *World) ObservedSelects(name string) string {
 	return ""
 }
 
+// SetKey sets a key of a map, which it makes where there is none.
 func SetKey(m *map[string]string, key, value string) {
 	if *m == nil {
 		*m = map[string]string{}

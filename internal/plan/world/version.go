@@ -47,6 +47,7 @@ func (v *Version) Fleet() capacity.Fleet {
 	return capacity.Fleet{Desired: v.Desired(), Actual: v.Status.Replicas, Available: v.Status.AvailableReplicas}
 }
 
+// Desired is how many pods the version is to have: spec.replicas of its ReplicaSet.
 func (v *Version) Desired() int32 {
 	if v == nil {
 		return 0
@@ -65,6 +66,7 @@ type Versions struct {
 	Others []Version
 }
 
+// All are the new version, the stable one and the others, in this order.
 func (v Versions) All() []*Version {
 	var all []*Version
 	if v.New != nil {
@@ -88,6 +90,7 @@ func (v Versions) Older() []*Version {
 	return all
 }
 
+// OtherFleets are the others as the arithmetic sees them.
 func (v Versions) OtherFleets() []capacity.Fleet {
 	fleets := make([]capacity.Fleet, len(v.Others))
 	for i := range v.Others {

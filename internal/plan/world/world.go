@@ -19,6 +19,7 @@ func (w *World) Remaining() *Version {
 	return w.New
 }
 
+// Find is the version of a hash, nil if there is none.
 func (w *World) Find(hash string) *Version {
 	for _, v := range w.All() {
 		if hash != "" && v.Hash == hash {
@@ -61,11 +62,13 @@ func (w *World) NextSecond() metav1.Time {
 	return metav1.NewTime(w.Now.Add(time.Second - time.Nanosecond).Truncate(time.Second))
 }
 
+// IsBlueGreen reports whether the strategy is blue-green.
 func (w *World) IsBlueGreen() bool {
 	_, ok := w.Spec.Strategy.(spec.BlueGreen)
 	return ok
 }
 
+// IsRouted reports whether the strategy is a canary whose traffic routers split.
 func (w *World) IsRouted() bool {
 	c, ok := w.Spec.Strategy.(spec.Canary)
 	return ok && c.Traffic != nil
@@ -81,6 +84,7 @@ func (w *World) OnlyPods(of *Version) bool {
 	return true
 }
 
+// NewHash is the hash of the new version, whether it has a ReplicaSet yet or not.
 func (w *World) NewHash() string {
 	if w.New != nil {
 		return w.New.Hash
@@ -102,6 +106,7 @@ func (w *World) WithinWindow() bool {
 	return between < w.Spec.RollbackWindow
 }
 
+// Steps are those of a canary, none for any other strategy.
 func (w *World) Steps() []spec.Step {
 	if c, ok := w.Spec.Strategy.(spec.Canary); ok {
 		return c.Steps
@@ -109,4 +114,5 @@ func (w *World) Steps() []spec.Step {
 	return nil
 }
 
+// StepCount is how many steps there are.
 func (w *World) StepCount() int32 { return int32(len(w.Steps())) }
