@@ -97,6 +97,7 @@ func emptyExcess(at *place, v reflect.Value, found *Unreadable) {
 				emptyExcess(below, field, found)
 			}
 		}
+	default: // leads nowhere
 	}
 }
 

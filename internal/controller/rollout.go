@@ -50,7 +50,7 @@ func NewRollouts(p Parts) *Rollouts {
 		r.engine = plan.Next
 	}
 	r.workloads = &workloads{main: p.Cache, sets: p.Sets, referring: r.referring, watched: map[spec.Kind]bool{}}
-	r.routes = &routes{cache: p.Cache, live: p.Live, namespace: p.Namespace, policy: p.Policy, mapper: p.Mapper, log: p.Log, concerned: r.concernedBy}
+	r.routes = &routes{cache: p.Cache, live: p.Live, namespace: p.Namespace, policy: p.Policy, mapper: p.Mapper, log: p.Log, concerned: r.concernedBy, grants: newGrants()}
 	r.routes.search.left = routers.Kinds()
 	return r
 }
@@ -101,6 +101,9 @@ func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.R
 		return reconcile.Result{}, err
 	}
 	r.unfinished.forget(req.NamespacedName)
+	if r.routes.dependsOnConsent(seen) {
+		next.Wake = earlier(next.Wake, seen.Now.Add(consentRetry))
+	}
 	if next.Wake.IsZero() {
 		return reconcile.Result{}, nil
 	}

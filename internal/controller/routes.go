@@ -48,13 +48,14 @@ func indexRoutes(obj client.Object) []string {
 	return keys
 }
 
-func (r *routes) indexOwners(obj client.Object) []string {
+// indexOwners has those too that may not use the object, or whose consent is kept elsewhere: who asks looks at that.
+func indexOwners(obj client.Object) []string {
 	o, ok := obj.(*unstructured.Unstructured)
 	if !ok {
 		return nil
 	}
 	var keys []string
-	for _, owner := range routers.Owners(o, r.policy) {
+	for _, owner := range routers.Owners(o, spec.AllowAll()) {
 		keys = append(keys, owner.String())
 	}
 	return keys
@@ -81,6 +82,7 @@ type routes struct {
 	watched, filled []schema.GroupVersionKind
 
 	search search
+	grants *grants
 }
 
 // follow has the controller hear of changes to objects of a kind, and reports whether the cluster knows the kind.
@@ -96,7 +98,7 @@ func (r *routes) follow(ctx context.Context, gvk schema.GroupVersionKind) (known
 		return false, fmt.Errorf("ask the cluster for %s: %w", gvk, err)
 	}
 	object := emptyOf(gvk)
-	if err := r.cache.IndexField(ctx, object, routeOwnerIndex, r.indexOwners); err != nil {
+	if err := r.cache.IndexField(ctx, object, routeOwnerIndex, indexOwners); err != nil {
 		return false, fmt.Errorf("index %ss: %w", gvk.Kind, err)
 	}
 	if err := r.watch(r.cache, object, handler.EnqueueRequestsFromMapFunc(r.concerned)); err != nil {
@@ -150,8 +152,8 @@ func (r *routes) get(ctx context.Context, key traffic.Key) (*unstructured.Unstru
 	return object, err
 }
 
-// ownedBy are the cached objects into which a Rollout has put something.
-func (r *routes) ownedBy(ctx context.Context, rollout types.NamespacedName) ([]*unstructured.Unstructured, error) {
+// ownedBy are the cached objects into which a Rollout has put something, and that it may use as far as the policy tells.
+func (r *routes) ownedBy(ctx context.Context, rollout types.NamespacedName, policy spec.Policy) ([]*unstructured.Unstructured, error) {
 	var owned []*unstructured.Unstructured
 	for _, gvk := range r.kinds() {
 		list := &unstructured.UnstructuredList{}
@@ -160,7 +162,9 @@ func (r *routes) ownedBy(ctx context.Context, rollout types.NamespacedName) ([]*
 			return nil, fmt.Errorf("list the %ss of %s: %w", gvk.Kind, rollout, err)
 		}
 		for i := range list.Items {
-			owned = append(owned, &list.Items[i])
+			if slices.Contains(routers.Owners(&list.Items[i], policy), rollout) {
+				owned = append(owned, &list.Items[i])
+			}
 		}
 	}
 	return owned, nil
@@ -191,11 +195,15 @@ func (r *Rollouts) observeRoutes(ctx context.Context, seen *plan.Observed, versi
 			seen.Routes[ref.Key()] = object
 		}
 	}
-	owned, err := r.routes.ownedBy(ctx, client.ObjectKeyFromObject(seen.Rollout))
+	elsewhere := world.Elsewhere(seen.Rollout)
+	var err error
+	if seen.Policy.Consents, err = r.routes.consents(ctx, seen.Rollout.Namespace, namespacesElsewhere(seen.Rollout, elsewhere), seen.Now); err != nil {
+		return err
+	}
+	owned, err := r.routes.ownedBy(ctx, client.ObjectKeyFromObject(seen.Rollout), seen.Policy)
 	if err != nil {
 		return err
 	}
-	elsewhere := world.Elsewhere(seen.Rollout)
 	for _, object := range owned {
 		if key := traffic.KeyOf(object); key.Namespace == seen.Rollout.Namespace || elsewhere[key] {
 			seen.Routes[key] = object

@@ -137,7 +137,7 @@ func (r *Rollouts) release(ctx context.Context, key types.NamespacedName) error 
 	if err := r.client.List(ctx, &services, client.InNamespace(key.Namespace), client.MatchingFields{managerIndex: key.Name}); err != nil {
 		return fmt.Errorf("list the Services of %s: %w", key, err)
 	}
-	routes, err := r.routes.ownedBy(ctx, key)
+	routes, err := r.routes.ownedByGone(ctx, key, r.clock.Now())
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// GatewayAPI returns the files with the CRDs of the routes of the Gateway API, of its experimental channel, which has all of them in all
+// GatewayAPI returns the files with the CRDs of the routes and ReferenceGrants of the Gateway API, of its experimental channel, which has all of them in all
 // versions that are served anywhere. They come from the Go module that hack/gatewayapi pins, which is downloaded if need be.
 func GatewayAPI() ([]string, error) {
 	const module = "sigs.k8s.io/gateway-api"
@@ -26,9 +26,10 @@ func GatewayAPI() ([]string, error) {
 	if found.Error != "" || found.Dir == "" {
 		return nil, fmt.Errorf("download %s: %s", module, found.Error)
 	}
-	files, err := filepath.Glob(filepath.Join(found.Dir, "config", "crd", "experimental", "gateway.networking.k8s.io_*routes.yaml"))
+	folder := filepath.Join(found.Dir, "config", "crd", "experimental")
+	files, err := filepath.Glob(filepath.Join(folder, "gateway.networking.k8s.io_*routes.yaml"))
 	if err == nil && len(files) == 0 {
 		err = fmt.Errorf("no CRDs of routes in %s", found.Dir)
 	}
-	return files, err
+	return append(files, filepath.Join(folder, "gateway.networking.k8s.io_referencegrants.yaml")), err
 }

@@ -234,7 +234,7 @@ func WithGatewayAPI(c *Cluster) error {
 			return err
 		}
 	}
-	return c.waitForCRDs(ctx, "gateway.networking.k8s.io", "httproutes", "grpcroutes", "tcproutes", "tlsroutes")
+	return c.waitForCRDs(ctx, "gateway.networking.k8s.io", "httproutes", "grpcroutes", "tcproutes", "tlsroutes", "referencegrants")
 }
 
 // apply applies every object of a file on the server's side, into the namespace where the file names none.

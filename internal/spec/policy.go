@@ -20,6 +20,14 @@ type Policy struct {
 	AllowIngressAnnotations []string
 	// RouteNamespaces are the namespaces whose routes Rollouts of all namespaces may use; [AnyNamespace] stands for all.
 	RouteNamespaces []string
+	// Consents are what the owners of routes in other namespaces allow, as far as it concerns the Rollout that is looked at.
+	Consents []RouteConsent
+}
+
+// RouteConsent lets the Rollouts of one namespace use routes of another one.
+type RouteConsent struct {
+	// From is the Rollouts' namespace; Kind and Namespace are the routes', and Name that of one of them, empty for all.
+	From, Kind, Namespace, Name string
 }
 
 // AnyNamespace stands for all namespaces in a list.
@@ -36,6 +44,13 @@ func AllowAll() Policy {
 // AllowsRoutesIn reports whether Rollouts of other namespaces may use the routes of this one.
 func (p Policy) AllowsRoutesIn(namespace string) bool {
 	return slices.Contains(p.RouteNamespaces, AnyNamespace) || slices.Contains(p.RouteNamespaces, namespace)
+}
+
+// AllowsRoute reports whether Rollouts of a namespace may use a route of another one.
+func (p Policy) AllowsRoute(from, kind, namespace, name string) bool {
+	return p.AllowsRoutesIn(namespace) || slices.ContainsFunc(p.Consents, func(c RouteConsent) bool {
+		return c.From == from && c.Kind == kind && c.Namespace == namespace && (c.Name == "" || c.Name == name)
+	})
 }
 
 // patterns are keys of annotations with * for any characters.

@@ -11,13 +11,14 @@ import (
 )
 
 // mayUse reports whether the Rollout may use a route of the router's namespace, nil being one that does not exist.
-func (r router) mayUse(object *unstructured.Unstructured) bool {
-	return r.spec.Namespace == r.owner.Namespace || r.policy.AllowsRoutesIn(r.spec.Namespace) || object != nil && Admits(object, r.owner.Namespace)
+func (r router) mayUse(in spec.GatewayRoute, object *unstructured.Unstructured) bool {
+	return r.spec.Namespace == r.owner.Namespace || r.policy.AllowsRoute(r.owner.Namespace, in.Kind, r.spec.Namespace, in.Name) ||
+		object != nil && Admits(object, r.owner.Namespace)
 }
 
 // notAllowed is the same text whether or not the route exists: it is not this namespace's to know.
 func (r router) notAllowed(in spec.GatewayRoute) string {
-	return fmt.Sprintf("%s %q belongs to namespace %s, whose routes this Rollout may not use: have its owner annotate it with %s: %s, or start the controller with --gateway-route-namespaces=%s",
+	return fmt.Sprintf("%s %q belongs to namespace %s, whose routes this Rollout may not use: have its owner annotate it with %s: %s or create a ReferenceGrant there, or start the controller with --gateway-route-namespaces=%s",
 		in.Kind, in.Name, r.spec.Namespace, v1alpha1.RolloutNamespacesAnnotation, r.owner.Namespace, r.spec.Namespace)
 }
 

@@ -67,7 +67,7 @@ func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Object
 		key := r.ref(GVK(in.Kind), in.Name, in.Field).Key()
 		object := have[key]
 		switch {
-		case !r.mayUse(object):
+		case !r.mayUse(in, object):
 			p.add(in.Field, "%s", r.notAllowed(in))
 		case object == nil:
 			p.append(spec.MissingObject(in.Field, in.Kind, in.Name, r.spec.Namespace))

@@ -55,7 +55,7 @@ func Owners(object *unstructured.Unstructured, policy spec.Policy) []types.Names
 	switch {
 	case gatewayapi.Writes(object.GroupVersionKind()):
 		for _, owner := range gatewayapi.Owners(object) {
-			if policy.AllowsRoutesIn(object.GetNamespace()) || gatewayapi.Admits(object, owner.Namespace) {
+			if policy.AllowsRoute(owner.Namespace, object.GetKind(), object.GetNamespace(), object.GetName()) || gatewayapi.Admits(object, owner.Namespace) {
 				owners = append(owners, owner)
 			}
 		}

@@ -1,0 +1,117 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// What a ReferenceGrant allows is what its owner wrote: Rollouts of one namespace, routes of a kind, one of them or all.
+func TestWhatReferenceGrantsAllow(t *testing.T) {
+	for name, c := range map[string]struct {
+		grant string
+		want  []spec.RouteConsent
+	}{
+		"one route": {
+			`{from: [{group: argoproj.io, kind: Rollout, namespace: team-a}], to: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: shop}]}`,
+			[]spec.RouteConsent{{From: "team-a", Kind: "HTTPRoute", Namespace: "edge", Name: "shop"}},
+		},
+		"all of two kinds, to two namespaces": {
+			`{from: [{group: argoproj.io, kind: Rollout, namespace: a}, {group: argoproj.io, kind: Rollout, namespace: b}],
+				to: [{group: gateway.networking.k8s.io, kind: GRPCRoute}, {group: gateway.networking.k8s.io, kind: TLSRoute}]}`,
+			[]spec.RouteConsent{
+				{From: "a", Kind: "GRPCRoute", Namespace: "edge"}, {From: "a", Kind: "TLSRoute", Namespace: "edge"},
+				{From: "b", Kind: "GRPCRoute", Namespace: "edge"}, {From: "b", Kind: "TLSRoute", Namespace: "edge"},
+			},
+		},
+		"routes that may name Services":  {`{from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: a}], to: [{group: "", kind: Service}]}`, nil},
+		"Services for Rollouts":          {`{from: [{group: argoproj.io, kind: Rollout, namespace: a}], to: [{group: "", kind: Service}]}`, nil},
+		"a kind of another group":        {`{from: [{group: argoproj.io, kind: Rollout, namespace: a}], to: [{group: example.com, kind: HTTPRoute}]}`, nil},
+		"another kind of ours":           {`{from: [{group: argoproj.io, kind: Experiment, namespace: a}], to: [{group: gateway.networking.k8s.io, kind: HTTPRoute}]}`, nil},
+		"gateways":                       {`{from: [{group: argoproj.io, kind: Rollout, namespace: a}], to: [{group: gateway.networking.k8s.io, kind: Gateway}]}`, nil},
+		"nobody":                         {`{from: [{group: argoproj.io, kind: Rollout}], to: [{group: gateway.networking.k8s.io, kind: HTTPRoute}]}`, nil},
+		"what does not decode":           {`{from: 5, to: [{group: gateway.networking.k8s.io, kind: HTTPRoute}]}`, nil},
+		"nothing, as it is without spec": {`{}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := &unstructured.Unstructured{Object: map[string]any{}}
+			var fields map[string]any
+			if err := yaml.Unmarshal([]byte(c.grant), &fields); err != nil {
+				t.Fatal(err)
+			}
+			object.Object["spec"] = fields
+			object.SetNamespace("edge")
+			if diff := cmp.Diff(c.want, consentsOf(object)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	policy := spec.Policy{Consents: []spec.RouteConsent{{From: "a", Kind: "HTTPRoute", Namespace: "edge", Name: "shop"}}}
+	for route, want := range map[[4]string]bool{
+		{"a", "HTTPRoute", "edge", "shop"}: true, {"b", "HTTPRoute", "edge", "shop"}: false, {"a", "GRPCRoute", "edge", "shop"}: false,
+		{"a", "HTTPRoute", "other", "shop"}: false, {"a", "HTTPRoute", "edge", "pay"}: false,
+	} {
+		if policy.AllowsRoute(route[0], route[1], route[2], route[3]) != want {
+			t.Errorf("%v is allowed: %t, want %t", route, !want, want)
+		}
+	}
+}
+
+// grantless is a cluster that lacks the kind, or does not let the controller list it.
+type grantless struct {
+	meta.RESTMapper
+	client.Reader
+	known bool
+	lists int
+}
+
+func (g *grantless) RESTMapping(kind schema.GroupKind, _ ...string) (*meta.RESTMapping, error) {
+	if !g.known {
+		return nil, &meta.NoKindMatchError{GroupKind: kind}
+	}
+	return &meta.RESTMapping{}, nil
+}
+
+func (g *grantless) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	g.lists++
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "referencegrants"}, "", nil)
+}
+
+// Without the kind, or the right to list it, nothing is allowed and nothing fails; and a namespace is asked for once in a while only.
+func TestReferenceGrantsNeedNotBeThere(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		cluster := &grantless{known: known}
+		r := &routes{live: cluster, mapper: cluster, grants: newGrants()}
+		now := time.Unix(1000, 0)
+		for i := range 3 {
+			consents, err := r.consents(t.Context(), "team-a", []string{"edge"}, now.Add(time.Duration(i)*time.Second))
+			if err != nil || len(consents) > 0 {
+				t.Errorf("it is known: %t; consents %v (%v)", known, consents, err)
+			}
+		}
+		if known && cluster.lists != 1 {
+			t.Errorf("%d lists in three seconds", cluster.lists)
+		}
+		if _, err := r.consents(t.Context(), "team-a", []string{"edge"}, now.Add(time.Minute)); err != nil || known && cluster.lists != 2 {
+			t.Errorf("%d lists after a minute (%v)", cluster.lists, err)
+		}
+	}
+	g := newGrants()
+	for i := range 3 * mostRemembered {
+		g.remember(fmt.Sprint("ns-", i), nil, time.Unix(0, 0))
+	}
+	if len(g.known) > mostRemembered {
+		t.Errorf("%d namespaces are remembered", len(g.known))
+	}
+}
