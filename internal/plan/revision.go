@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan/draft"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
@@ -56,7 +57,7 @@ func (p *pass) refresh(revision int64) {
 	}
 	// An abort gives the new version a deadline of its own. And where the update begins, that there was one is what makes it a
 	// fast rollback: it is taken away only once the status remembers that.
-	if !p.update.Is.Abort && !p.update.Begun {
+	if p.update.State() != progress.Aborted && !p.update.Begun {
 		if !p.bluegreen.HasSurplus() {
 			draft.StopDelay(want)
 		}

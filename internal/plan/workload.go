@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -29,7 +30,7 @@ func (p *pass) takeOver() {
 		target = max(0, p.world.Spec.Replicas-carried)
 		why = fmt.Sprintf("%d of %d pods of the Rollout are available", carried, p.world.Spec.Replicas)
 	case v1alpha1.ScaleDownOnSuccess:
-		if p.update.Was.Phase != v1alpha1.RolloutPhaseHealthy || !p.update.Promoted() || carried < p.world.Spec.Replicas {
+		if p.update.Was.Phase != v1alpha1.RolloutPhaseHealthy || p.update.State() != progress.Settled || carried < p.world.Spec.Replicas {
 			return
 		}
 		why = "the Rollout is healthy"

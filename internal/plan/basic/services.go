@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -12,7 +13,7 @@ import (
 // how many: so each is pointed elsewhere only when somebody answers there.
 func (b *Canary) pointBasic(c spec.Canary) {
 	canary, why := b.world.New, "it is the version to try"
-	if b.update.Promoted() || b.update.Is.Abort {
+	if b.update.State() == progress.Settled || b.update.State() == progress.Aborted {
 		canary = b.world.Stable
 	}
 	if only := b.onlyRoom(c); only != nil {
@@ -32,11 +33,11 @@ func (b *Canary) pointBasic(c spec.Canary) {
 // Where somebody has deleted the stable version the Service may still send to one that was overtaken. That is followed as soon as the new
 // version can answer, whatever its step says: it has all pods.
 func (b *Canary) takesOver(c spec.Canary) bool {
-	stable, gone := b.world.StableBeside(), b.world.Stable == nil && !b.update.Promoted()
+	stable, gone := b.world.StableBeside(), b.world.Stable == nil && b.update.State() != progress.Settled
 	if gone {
 		stable = b.world.Find(b.draft.Selects(c.StableService.Name))
 	}
-	if stable == nil || b.update.Is.Abort || !gone && b.update.Weight(c) < c.MaxWeight && b.onlyRoom(c) != b.world.New {
+	if stable == nil || b.update.State() == progress.Aborted || !gone && b.update.Weight(c) < c.MaxWeight && b.onlyRoom(c) != b.world.New {
 		return false
 	}
 	if b.draft.Selects(c.StableService.Name) == b.update.Is.CurrentPodHash { // it has been moved; one pod that fails is no reason to go back
@@ -50,7 +51,7 @@ func (b *Canary) takesOver(c spec.Canary) bool {
 // pod does not go while one selects it.
 func (b *Canary) onlyRoom(c spec.Canary) *world.Version {
 	stable := b.world.StableBeside()
-	if b.world.Spec.Replicas != 1 || c.MaxSurge > 0 || b.world.Spec.Paused && !b.update.Is.Abort || b.world.New.Desired() == 0 || stable.Desired() == 0 {
+	if b.world.Spec.Replicas != 1 || c.MaxSurge > 0 || b.world.Spec.Paused && b.update.State() != progress.Aborted || b.world.New.Desired() == 0 || stable.Desired() == 0 {
 		return nil
 	}
 	if capacity.IdealCounts(b.world.Spec.Replicas, b.update.Weight(c), c.MaxWeight, c.MaxSurge).Canary > 0 {

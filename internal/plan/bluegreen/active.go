@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -13,7 +14,7 @@ import (
 // serves is the version that the active Service should select now, and why. The new one may take over once its gates are passed.
 func (p *BlueGreen) serves(b spec.BlueGreen, passed bool) (v *world.Version, why string) {
 	switch {
-	case p.update.Promoted():
+	case p.update.State() == progress.Settled:
 		return p.world.New, "it is the stable version"
 	case passed && p.canTakeOver(b):
 		return p.world.New, "the new version is ready"
@@ -25,7 +26,7 @@ func (p *BlueGreen) serves(b spec.BlueGreen, passed bool) (v *world.Version, why
 func (p *BlueGreen) servesStill() (v *world.Version, why string) {
 	third := p.update.Third()
 	switch {
-	case p.update.Is.Abort && p.world.Stable != nil:
+	case p.update.State() == progress.Aborted && p.world.Stable != nil:
 		return p.world.Stable, "the update was aborted"
 	case third != nil && (third.Fleet().Serving() > 0 || p.world.Stable.Fleet().Serving() == 0):
 		return third, "it has served until now"

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
 	"github.com/sluice-delivery/sluice/internal/plan/draft"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -25,7 +26,7 @@ func (p *BlueGreen) Run(b spec.BlueGreen) {
 	p.labels.Dress()
 	p.draft.CheckServices()
 	p.overtake(b)
-	if p.world.Spec.Paused && !p.update.Is.Abort {
+	if p.world.Spec.Paused && p.update.State() != progress.Aborted {
 		p.journal.Note(change.TopicWait, "nothing is scaled or switched", "spec.paused is set")
 		if p.draft.Create != nil {
 			p.draft.ScaleNew(0, "spec.paused is set")
@@ -90,7 +91,7 @@ func (p *BlueGreen) sizeStacks(b spec.BlueGreen) {
 	full := p.world.Spec.Replicas
 	if p.draft.Create != nil { // without pods, so that the preview Service selects them from the first one on
 		p.draft.ScaleNew(0, "a new version")
-	} else if (!p.update.Is.Abort || p.update.Deserted()) && !p.update.Begun { // no pods for an update that no status knows of: one that overtakes it would take them for ones that served
+	} else if (p.update.State() != progress.Aborted || p.update.Deserted()) && !p.update.Begun { // no pods for an update that no status knows of: one that overtakes it would take them for ones that served
 		size, why := p.previewSize(b)
 		to := p.restart.WithSurge(p.world.New, size)
 		if p.HasSurplus() {
@@ -125,7 +126,7 @@ func (p *BlueGreen) resize(v *world.Version, to int32, why string, b spec.BlueGr
 // previewSize is how many pods the new version should have: the preview's until nothing but its size keeps it from serving.
 func (p *BlueGreen) previewSize(b spec.BlueGreen) (int32, string) {
 	switch {
-	case !b.PreviewLimited, p.update.Promoted(), p.update.Is.PromoteFull, p.update.Is.BlueGreen.ScaleUpPreviewCheckPoint, p.update.Deserted(),
+	case !b.PreviewLimited, p.update.State() == progress.Settled, p.update.State() == progress.PromotedInFull, p.update.Is.BlueGreen.ScaleUpPreviewCheckPoint, p.update.Deserted(),
 		p.update.Was.BlueGreen.ActiveSelector == p.update.Is.CurrentPodHash:
 		return p.world.Spec.Replicas, "a full stack of the new version"
 	}
@@ -136,7 +137,7 @@ func (p *BlueGreen) previewSize(b spec.BlueGreen) (int32, string) {
 // and comes back.
 func (p *BlueGreen) HasSurplus() bool {
 	b, ok := p.world.Spec.Strategy.(spec.BlueGreen)
-	if !ok || p.update.Is.Abort {
+	if !ok || p.update.State() == progress.Aborted {
 		return false
 	}
 	size, _ := p.previewSize(b)
@@ -172,7 +173,7 @@ func (p *BlueGreen) cutOver(b spec.BlueGreen) {
 
 // opened reports whether the update has passed everything that comes before the switch.
 func (p *BlueGreen) opened(b spec.BlueGreen) bool {
-	if p.update.Promoted() || p.update.Is.Abort {
+	if p.update.State() == progress.Settled || p.update.State() == progress.Aborted {
 		return false
 	}
 	passed, missing := p.gates(b)
@@ -186,7 +187,7 @@ func (p *BlueGreen) opened(b spec.BlueGreen) bool {
 
 func (p *BlueGreen) howPromoted() string {
 	switch {
-	case p.update.Is.PromoteFull:
+	case p.update.State() == progress.PromotedInFull:
 		return "Full promotion requested"
 	case p.update.FastRollback() && p.world.WithinWindow():
 		return "Rollback within window"
@@ -201,7 +202,7 @@ func (p *BlueGreen) howPromoted() string {
 // record it finds the gates passed again, by what let them be passed.
 func (p *BlueGreen) gates(b spec.BlueGreen) (passed bool, missing string) {
 	checkPoint := &p.update.Is.BlueGreen.ScaleUpPreviewCheckPoint
-	if p.update.Is.PromoteFull || *checkPoint || p.hasSwitched() {
+	if p.update.State() == progress.PromotedInFull || *checkPoint || p.hasSwitched() {
 		*checkPoint = true
 		return true, ""
 	}
@@ -245,10 +246,10 @@ func (p *BlueGreen) previewReady(b spec.BlueGreen) (bool, string) {
 
 // retireStacks takes away the pods of versions that nothing sends to any more, after their delays.
 func (p *BlueGreen) retireStacks(b spec.BlueGreen) {
-	if p.update.Is.Abort && !b.AbortScaleDown {
+	if p.update.State() == progress.Aborted && !b.AbortScaleDown {
 		p.draft.Keep(p.world.New) // where it had a delay, 0 ends that, and the pods stay
 	}
-	if p.update.Is.Abort && b.AbortScaleDown && p.world.New != nil && p.world.New != p.update.Serving {
+	if p.update.State() == progress.Aborted && b.AbortScaleDown && p.world.New != nil && p.world.New != p.update.Serving {
 		if p.world.ObservedSelects(b.ActiveService) == p.world.New.Hash { // a deadline that it has is from before the switch was seen
 			p.draft.Keep(p.world.New)
 		}
@@ -282,7 +283,7 @@ func (p *BlueGreen) spareEdited(b spec.BlueGreen) {
 // may have been edited, and what served deleted, since the last pass that had its ReplicaSets.
 func (p *BlueGreen) WithoutNew(b spec.BlueGreen) {
 	p.draft.CheckServices()
-	if p.world.Spec.Paused && !p.update.Is.Abort || len(p.update.Problems) > 0 {
+	if p.world.Spec.Paused && p.update.State() != progress.Aborted || len(p.update.Problems) > 0 {
 		return
 	}
 	v, why := p.servesStill()

@@ -5,15 +5,16 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 // advance goes on through every step that is complete as things stand, and promotes the new version behind the last one.
 func (p *Canary) advance(c spec.Canary) {
-	if p.update.Is.Abort || p.world.Spec.Paused {
+	if p.update.State() == progress.Aborted || p.world.Spec.Paused {
 		return
 	}
-	for !p.update.Is.PromoteFull && p.update.At() < p.world.StepCount() {
+	for p.update.State() != progress.PromotedInFull && p.update.At() < p.world.StepCount() {
 		step := c.Steps[p.update.At()]
 		if done, missing := p.complete(c, step); !done {
 			p.journal.Note(change.TopicWait, fmt.Sprintf("step %d of %d (%s)", p.update.At()+1, p.world.StepCount(), step), missing)
@@ -48,7 +49,7 @@ func (p *Canary) finish(c spec.Canary) {
 		}
 	}
 	switch {
-	case p.update.Is.PromoteFull:
+	case p.update.State() == progress.PromotedInFull:
 		p.update.Promote("Full promotion requested")
 		return
 	case p.update.FastRollback():

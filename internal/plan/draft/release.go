@@ -3,6 +3,7 @@ package draft
 import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -19,7 +20,7 @@ func (d *Draft) release(name string) {
 	switch {
 	case keeper == nil:
 		d.journal.Note(change.TopicWait, "the release of service "+name, "no version has pods yet")
-	case d.update.Promoted() && d.world.OnlyPods(keeper) && d.replaced(keeper):
+	case d.update.State() == progress.Settled && d.world.OnlyPods(keeper) && d.replaced(keeper):
 		d.free(name)
 	case d.Held:
 		d.journal.Note(change.TopicWait, "service "+name, "routes may send to it, and "+keeper.Name+" has too few pods for that")

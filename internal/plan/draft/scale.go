@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
@@ -26,7 +27,7 @@ func (d *Draft) Staying(v *world.Version) int32 {
 
 // MayNotScale is why no pods may be added or taken away now, empty if they may.
 func (d *Draft) MayNotScale() string {
-	if d.world.Spec.Paused && !d.update.Is.Abort { // an abort is urgent, and does not wait for someone to end the pause
+	if d.world.Spec.Paused && d.update.State() != progress.Aborted { // an abort is urgent, and does not wait for someone to end the pause
 		return "spec.paused is set"
 	}
 	if d.update.DecidesFast() {

@@ -139,7 +139,7 @@ func (j *Judge) CheckAnalyses() {
 
 // Judging reports whether an analysis is under way that the update waits for.
 func (j *Judge) Judging() bool {
-	if j.update.Promoted() || j.update.Is.Abort || j.update.Is.PromoteFull {
+	if j.update.State() != progress.Updating {
 		return false
 	}
 	for _, r := range progress.RunRecords(j.update.Is) {

@@ -23,7 +23,7 @@ func (j *Judge) PassedBefore(b spec.BlueGreen) (passed bool, missing string) {
 
 // PassedBehind reports whether the analysis behind the switch has passed, or is not wanted.
 func (j *Judge) PassedBehind(b spec.BlueGreen) bool {
-	if b.PostPromotion == nil || j.update.Is.PromoteFull || j.update.FastRollback() {
+	if b.PostPromotion == nil || j.update.State() == progress.PromotedInFull || j.update.FastRollback() {
 		return true
 	}
 	passed, missing := j.judged(judgement{
@@ -41,7 +41,7 @@ func (j *Judge) PassedBehind(b spec.BlueGreen) bool {
 
 // Verifying reports whether the new version serves already and the analysis behind the switch goes on.
 func (j *Judge) Verifying(b spec.BlueGreen) bool {
-	return b.PostPromotion != nil && !j.update.Promoted() && !j.update.Is.Abort && j.world.ObservedSelects(b.ActiveService) == j.update.Is.CurrentPodHash &&
+	return b.PostPromotion != nil && j.update.State() != progress.Settled && j.update.State() != progress.Aborted && j.world.ObservedSelects(b.ActiveService) == j.update.Is.CurrentPodHash &&
 		j.update.PausedSince(v1alpha1.PauseReasonInconclusiveAnalysis).IsZero()
 }
 
@@ -65,7 +65,7 @@ func (j *Judge) limitAnalysis(b spec.BlueGreen) {
 
 // DropAnalyses forgets the analyses that the spec does not ask for any more, and the pause that one of them led to.
 func (j *Judge) DropAnalyses(b spec.BlueGreen) {
-	if j.update.Promoted() {
+	if j.update.State() == progress.Settled {
 		return // what was is shown until the next update
 	}
 	s := &j.update.Is.BlueGreen

@@ -13,10 +13,10 @@ import (
 
 // MayAdvance reports whether nothing but the steps themselves keeps the update from going on.
 func (j *Judge) MayAdvance(c spec.Canary) bool {
-	if j.update.Promoted() {
+	if j.update.State() == progress.Settled {
 		return false
 	}
-	if j.update.Is.Abort || j.update.Is.PromoteFull || j.world.Spec.Paused {
+	if j.update.State() == progress.Aborted || j.update.State() == progress.PromotedInFull || j.world.Spec.Paused {
 		return true // which is not for an analysis to say
 	}
 	j.dropCanaryAnalyses(c)

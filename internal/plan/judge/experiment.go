@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -160,7 +161,7 @@ func (j *Judge) dropExperiment(c spec.Canary) {
 
 // EndExperiments ends the Experiments that nothing waits for any more.
 func (j *Judge) EndExperiments() {
-	if j.update.Promoted() {
+	if j.update.State() == progress.Settled {
 		j.update.Is.Canary.CurrentExperiment = ""
 	}
 	for _, ex := range j.world.Experiments {
@@ -181,13 +182,9 @@ func (j *Judge) EndExperiments() {
 // noUseForExperiment is why an Experiment is of no use, empty if it is of use.
 func (j *Judge) noUseForExperiment(ex *v1alpha1.Experiment) string {
 	current := j.update.Is.Canary.CurrentExperiment
-	switch {
-	case j.update.Is.Abort:
-		return "the update was aborted"
-	case j.update.Promoted():
-		return "the update is over"
-	case j.update.Is.PromoteFull:
-		return "a full promotion was requested"
+	switch why := j.noJudging(); {
+	case why != "":
+		return why
 	case current == "" && j.OfStep(ex.Name) && !j.update.Begun && !j.update.Retried: // a pass that could not record it made it, and it will be found
 		return ""
 	case current != ex.Name:

@@ -64,15 +64,25 @@ func (j *Judge) EndRuns() {
 // or a write is not answered in between.
 func (j *Judge) endFirst(c change.Change) { j.draft.Judge = slices.Insert(j.draft.Judge, 0, c) }
 
+// noJudging is why nothing is judged in the state of the update, empty if something may be.
+func (j *Judge) noJudging() string {
+	switch j.update.State() {
+	case progress.Settled:
+		return "the update is over"
+	case progress.Aborted:
+		return "the update was aborted"
+	case progress.PromotedInFull:
+		return "a full promotion was requested"
+	case progress.Updating:
+	}
+	return ""
+}
+
 // noUseFor is why an AnalysisRun is of no use, empty if it is of use.
 func (j *Judge) noUseFor(run *v1alpha1.AnalysisRun) string {
-	switch {
-	case j.update.Is.Abort:
-		return "the update was aborted"
-	case j.update.Promoted():
-		return "the update is over"
-	case j.update.Is.PromoteFull:
-		return "a full promotion was requested"
+	switch why := j.noJudging(); {
+	case why != "":
+		return why
 	case !progress.Remembers(j.update.Is, run):
 		return "nothing waits for it any more"
 	case j.update.Expired == run.Name:

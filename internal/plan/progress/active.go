@@ -17,7 +17,9 @@ func (p *Progress) Third() *world.Version {
 }
 
 // Deserted reports whether what served is gone, because somebody has deleted its ReplicaSet.
-func (p *Progress) Deserted() bool { return !p.Promoted() && p.world.Stable == nil && p.Third() == nil }
+func (p *Progress) Deserted() bool {
+	return p.State() != Settled && p.world.Stable == nil && p.Third() == nil
+}
 
 // WhyGone says that there is nothing to go back to.
 func (p *Progress) WhyGone() string {

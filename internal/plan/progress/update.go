@@ -10,12 +10,14 @@ import (
 
 // Weight is the canary's share at the current step: the last setWeight at or before it.
 func (p *Progress) Weight(c spec.Canary) int32 {
-	switch {
-	case p.Is.PromoteFull:
+	switch p.State() {
+	case PromotedInFull:
 		return c.MaxWeight
-	case p.Is.Abort:
+	case Aborted:
 		return 0
-	case p.At() == p.world.StepCount():
+	case Settled, Updating:
+	}
+	if p.At() == p.world.StepCount() {
 		return c.MaxWeight
 	}
 	for i := p.At(); i >= 0; i-- {
@@ -31,9 +33,32 @@ func (p *Progress) StepRecorded() bool {
 	return !p.Begun && !p.Retried && SameIndex(p.Was.CurrentStepIndex, p.Is.CurrentStepIndex)
 }
 
-// Promoted reports whether the current version is the stable one: nothing is being updated.
-func (p *Progress) Promoted() bool {
-	return p.Is.StableRS != "" && p.Is.StableRS == p.Is.CurrentPodHash
+// State is where an update stands.
+type State int
+
+// The states of an update.
+const (
+	// Settled: the current version is the stable one, and nothing is being updated.
+	Settled State = iota
+	// Updating: the new version goes through its steps, or its gates.
+	Updating
+	// Aborted: everything goes back to the stable version.
+	Aborted
+	// PromotedInFull: the new version is to take over at once, without steps, pauses and analyses.
+	PromotedInFull
+)
+
+// State is where the update stands by what is recorded so far.
+func (p *Progress) State() State {
+	switch s := p.Is; {
+	case s.StableRS != "" && s.StableRS == s.CurrentPodHash:
+		return Settled
+	case s.Abort:
+		return Aborted
+	case s.PromoteFull:
+		return PromotedInFull
+	}
+	return Updating
 }
 
 // Abort aborts the update on the controller's own account.
@@ -89,7 +114,7 @@ func (p *Progress) Begin(hash string) {
 		p.journal.Event(v1alpha1.EventSkipSteps, "Rollback within the window of %d revisions", window)
 		p.journal.Note(change.TopicUpdate, "back to an earlier version: all steps are skipped", fmt.Sprintf("rollbackWindow of %d revisions", window))
 	}
-	if p.Promoted() {
+	if p.State() == Settled {
 		p.GoTo(p.world.StepCount())
 		if p.Begun && p.Was.CurrentPodHash != "" {
 			p.journal.Event(v1alpha1.EventSkipSteps, "Rollback to stable ReplicaSets")
@@ -101,7 +126,7 @@ func (p *Progress) Begin(hash string) {
 // goesBackFast reports whether the update goes back to a version that needs no trial: one that still runs, and is within the rollback
 // window, or, with blue-green, has all its pods still since its delay has not passed (A10.4, A11).
 func (p *Progress) goesBackFast() bool {
-	if p.world.New.Desired() == 0 || p.Promoted() {
+	if p.world.New.Desired() == 0 || p.State() == Settled {
 		return false
 	}
 	return p.world.WithinWindow() || p.world.IsBlueGreen() && p.world.New.Delaying(p.world.Now) && p.world.New.Annotations[v1alpha1.OvertakenAnnotation] == ""
@@ -115,7 +140,7 @@ func (p *Progress) DecidesFast() bool { return p.Begun && !p.Fast && p.world.Wit
 // recorded before is the older one.
 func (p *Progress) Obey() {
 	s := p.Is
-	if p.Promoted() {
+	if p.State() == Settled {
 		s.Abort, s.AbortedAt, s.PromoteFull = false, nil, false
 		return
 	}

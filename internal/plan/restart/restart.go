@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -167,7 +168,7 @@ func (r *Restart) spare() (spared []*corev1.Pod, why string) {
 	if why := r.draft.MayNotScale(); it.surge && why != "" {
 		return nil, "one more pod comes first, and " + why
 	}
-	if b, ok := r.world.Spec.Strategy.(spec.BlueGreen); ok && r.update.Is.Abort && it.of != r.world.Stable && r.world.ObservedSelects(b.ActiveService) == it.of.Hash {
+	if b, ok := r.world.Spec.Strategy.(spec.BlueGreen); ok && r.update.State() == progress.Aborted && it.of != r.world.Stable && r.world.ObservedSelects(b.ActiveService) == it.of.Hash {
 		return nil, "its update was aborted, and the active service still sends to it" // it gets no pod more, and is to have none fewer
 	}
 	if it.asked && !it.given {

@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
@@ -56,7 +57,7 @@ func (r *Canary) overtake() {
 // traffic comes to the new one by weight then, as the two make room for each other: the canary Service could only move all of it at once, to
 // pods that there is no room for.
 func (r *Canary) succeed() {
-	if c := r.split.carrier(); r.EnforceMaxSurge && r.target.alone() && !r.update.Is.Abort && c != nil && c != r.world.New {
+	if c := r.split.carrier(); r.EnforceMaxSurge && r.target.alone() && r.update.State() != progress.Aborted && c != nil && c != r.world.New {
 		r.world.Stable = r.world.New
 	}
 }
@@ -64,7 +65,7 @@ func (r *Canary) succeed() {
 // goal is the weight that the canary should come to at the current step.
 func (r *Canary) goal() int32 {
 	switch {
-	case r.update.Promoted():
+	case r.update.State() == progress.Settled:
 		return 0
 	case r.draft.Selects(r.split.canaryService.Name) != r.update.Is.CurrentPodHash: // it carries another version, or all of them
 		return 0
@@ -191,14 +192,14 @@ func (r *Canary) settle() (int32, string) {
 }
 
 func (r *Canary) whyGoal() string {
-	switch {
-	case r.update.Is.Abort:
+	switch state := r.update.State(); {
+	case state == progress.Aborted:
 		return "the update was aborted"
-	case r.update.Promoted():
+	case state == progress.Settled:
 		return "the stable version is the current one"
 	case r.split.carrier() != r.world.New:
 		return "another version has overtaken it"
-	case r.update.Is.PromoteFull:
+	case state == progress.PromotedInFull:
 		return "a full promotion was requested"
 	case r.update.At() == r.world.StepCount():
 		return "all steps are done"
@@ -208,7 +209,7 @@ func (r *Canary) whyGoal() string {
 
 // gradual reports whether traffic may follow the pods one by one, instead of waiting for all that a step asks for.
 func (r *Canary) gradual() bool {
-	return r.EnforceMaxSurge || r.update.Is.PromoteFull || r.update.FastRollback()
+	return r.EnforceMaxSurge || r.update.State() == progress.PromotedInFull || r.update.FastRollback()
 }
 
 // Carries reports whether everything goes to the new version, so that it can be promoted, or else what is missing.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
@@ -13,7 +14,7 @@ import (
 // experimentDestinations are the templates of the current step's Experiment that are to get traffic: those with a weight, while the
 // Experiment runs, and they have pods.
 func (r *split) experimentDestinations() []traffic.Destination {
-	if r.update.Promoted() || r.update.Is.Abort || r.update.Is.PromoteFull || r.update.At() >= r.world.StepCount() || !r.judge.OfStep(r.update.Is.Canary.CurrentExperiment) {
+	if r.update.State() != progress.Updating || r.update.At() >= r.world.StepCount() || !r.judge.OfStep(r.update.Is.Canary.CurrentExperiment) {
 		return nil
 	}
 	step, ok := r.canary.Steps[r.update.At()].(spec.RunExperiment)

@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
 	"github.com/sluice-delivery/sluice/internal/plan/draft"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
@@ -40,7 +41,7 @@ func (r *Canary) neededBehindStable() int32 {
 	needed := max(least, r.target.room().Enough(r.carriedByStable(v)))
 	from := r.world.Find(r.draft.Selects(name))
 	switch {
-	case from != nil && r.update.Promoted() && r.EnforceMaxSurge: // the two share the room, and neither can have enough
+	case from != nil && r.update.State() == progress.Settled && r.EnforceMaxSurge: // the two share the room, and neither can have enough
 		return max(least, min(needed, from.Fleet().Serving()))
 	case !r.draft.Owned(name): // it selects pods of all versions so far, and of none but these then
 		return max(least, v.Desired())
@@ -50,7 +51,7 @@ func (r *Canary) neededBehindStable() int32 {
 
 // awaitsStable reports whether the stable Service sends to a version still that is no part of any update, since the stable one has too few pods.
 func (r *Canary) awaitsStable(v *world.Version) bool {
-	return r.update.Promoted() && r.world.Stable != nil && r.draft.Selects(r.split.stableService.Name) == v.Hash && r.world.Stable.Fleet().Serving() < r.neededBehindStable()
+	return r.update.State() == progress.Settled && r.world.Stable != nil && r.draft.Selects(r.split.stableService.Name) == v.Hash && r.world.Stable.Fleet().Serving() < r.neededBehindStable()
 }
 
 // carriedByStable is the weight that a version will carry once the stable Service selects it: all, as long as nobody knows what is in force.
@@ -67,7 +68,7 @@ func (r *Canary) carriedByStable(v *world.Version) int32 {
 // pointCanary has the canary Service follow the new version while there is an update, and the stable one otherwise.
 func (r *Canary) pointCanary() {
 	name, v, why := r.split.canaryService.Name, r.world.New, "it is the new version"
-	if r.update.Promoted() || r.update.Is.Abort && !r.target.alone() {
+	if r.update.State() == progress.Settled || r.update.State() == progress.Aborted && !r.target.alone() {
 		v, why = r.world.Stable, "there is no update"
 	}
 	if v == nil {
@@ -103,7 +104,7 @@ func (r *Canary) standsIn() bool {
 // overtake still serves: then that does so for as long as somebody tries again, or something else.
 func (r *Canary) abandoned() bool {
 	c := r.split.carrier()
-	return r.update.Is.Abort && r.world.Stable == nil && c != r.world.New && c.Fleet().Serving() > 0
+	return r.update.State() == progress.Aborted && r.world.Stable == nil && c != r.world.New && c.Fleet().Serving() > 0
 }
 
 // neededBehind is how many pods a version needs before a Service without weight selects it: whoever asks the Service by its name is to
@@ -112,7 +113,7 @@ func (r *Canary) neededBehind(name string, v *world.Version) int32 {
 	switch {
 	case r.target.replicas() == 0:
 		return 0
-	case r.split.mayCarry() == 0 && (r.update.Is.Abort || r.canary.PingPong && r.draft.Owned(name)): // nobody sends to it
+	case r.split.mayCarry() == 0 && (r.update.State() == progress.Aborted || r.canary.PingPong && r.draft.Owned(name)): // nobody sends to it
 		return 0
 	case !r.draft.Owned(name):
 		return max(1, v.Desired())

@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
 	"github.com/sluice-delivery/sluice/internal/plan/draft"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
@@ -38,7 +39,7 @@ func (r *Canary) size() {
 	r.giveRoom(stable, wanted)
 
 	switch {
-	case r.update.Is.Abort:
+	case r.update.State() == progress.Aborted:
 		r.sizeAborted()
 	default:
 		_, why := r.target.canarySize(r.update.Weight(r.canary))
@@ -145,7 +146,7 @@ func (r *Canary) sizeAborted() {
 // shrinkCarrier lets a version that has been overtaken shrink with its traffic, where pods are scarce.
 func (r *Canary) shrinkCarrier() {
 	c := r.split.carrier()
-	if c == nil || c == r.world.New || c == r.world.Stable || !r.DynamicStableScale || r.update.Promoted() && r.world.ObservedSelects(r.split.stableService.Name) == c.Hash {
+	if c == nil || c == r.world.New || c == r.world.Stable || !r.DynamicStableScale || r.update.State() == progress.Settled && r.world.ObservedSelects(r.split.stableService.Name) == c.Hash {
 		return // the last: it is all there is, by both Services
 	}
 	r.resize(c, min(c.Desired(), max(r.carried(c), 1)), "its traffic goes to the stable version")
@@ -182,7 +183,7 @@ func (r *Canary) mayShrink(v *world.Version, to int32) bool {
 
 // serves reports whether requests may reach a version, by weight or because a Service is still to be pointed elsewhere.
 func (r *Canary) serves(v *world.Version) bool {
-	leaving := r.update.Is.Abort && r.world.ObservedSelects(r.split.canaryService.Name) == v.Hash
+	leaving := r.update.State() == progress.Aborted && r.world.ObservedSelects(r.split.canaryService.Name) == v.Hash
 	return r.split.carrier() == v && r.split.now > 0 || r.world.ObservedSelects(r.split.stableService.Name) == v.Hash || leaving
 }
 
@@ -190,10 +191,10 @@ func (r *Canary) serves(v *world.Version) bool {
 func (r *Canary) retire() {
 	services := r.world.WithUnnamed(r.split.stableService.Name, r.split.canaryService.Name)
 	stable := r.world.StableBeside()
-	if r.update.Is.Abort && !r.AbortScaleDown {
+	if r.update.State() == progress.Aborted && !r.AbortScaleDown {
 		r.draft.Keep(r.world.New) // where it had a delay, 0 ends that, and the pods stay
 	}
-	if r.update.Is.Abort && r.AbortScaleDown && r.world.New != nil && stable.Fleet().Serving() >= r.target.replicas() && (!r.DynamicStableScale || r.AbortDelaySet) {
+	if r.update.State() == progress.Aborted && r.AbortScaleDown && r.world.New != nil && stable.Fleet().Serving() >= r.target.replicas() && (!r.DynamicStableScale || r.AbortDelaySet) {
 		r.draft.Retire(r.world.New, r.draft.AfterAbort(r.AbortScaleDownDelay), draft.Retirement{Size: r.world.New.Desired(), Reason: "the update was aborted", Services: services})
 	}
 	r.draft.RetireOthers(r.ScaleDownDelay, r.ScaleDownDelayRevisionLimit, draft.Retirement{Reason: "neither the new nor the stable version", Services: services})

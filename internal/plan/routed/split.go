@@ -188,7 +188,7 @@ func (r *split) whatDiffers(weight int32, goal string) (text, why string) {
 
 // routeStep is the managed route that the current step sets or removes, if it is such a step.
 func (r *split) routeStep() (name string, set, ok bool) {
-	if r.update.Promoted() || r.update.Is.Abort || r.update.Is.PromoteFull || r.update.At() == r.world.StepCount() || !r.canServe() {
+	if r.update.State() != progress.Updating || r.update.At() == r.world.StepCount() || !r.canServe() {
 		return "", false, false
 	}
 	switch s := r.canary.Steps[r.update.At()].(type) {
@@ -208,7 +208,7 @@ func recordOf(d traffic.Destination) v1alpha1.WeightDestination {
 // routes are the managed routes that the steps so far have set and not removed again. They lead to the canary, so they are there
 // only while it has pods that the Service selects.
 func (r *split) routes() []traffic.Route {
-	if r.update.Promoted() || r.update.Is.Abort || r.update.Is.PromoteFull || !r.canServe() {
+	if r.update.State() != progress.Updating || !r.canServe() {
 		return nil
 	}
 	if r.target.aim() == 0 && r.target.replicas() > 0 { // the pods go, and these before them

@@ -19,12 +19,12 @@ type target struct {
 // takesOver reports whether the new version, having all its pods, is promoted as it is and takes the stable Service over then: there
 // is no need to move the traffic twice. With pingPong it is the weight that moves it.
 func (t *target) takesOver() bool {
-	return t.update.Is.PromoteFull && !t.canary.Traffic.DynamicStableScale && !t.canary.PingPong
+	return t.update.State() == progress.PromotedInFull && !t.canary.Traffic.DynamicStableScale && !t.canary.PingPong
 }
 
 // alone reports whether the stable version's ReplicaSet is gone, which somebody deleted: the new version is all there is.
 func (t *target) alone() bool {
-	return t.world.Stable == nil && t.world.New != nil && !t.update.Promoted()
+	return t.world.Stable == nil && t.world.New != nil && t.update.State() != progress.Settled
 }
 
 // replicas is how many pods carry all the traffic.
@@ -47,7 +47,7 @@ func (t *target) canarySize(weight int32) (int32, string) {
 
 // canaryScale is the setCanaryScale step that is in force, if one is.
 func (t *target) canaryScale() (spec.SetCanaryScale, bool) {
-	if t.update.At() == t.world.StepCount() || t.update.Is.PromoteFull || t.update.Is.Abort {
+	if t.update.At() == t.world.StepCount() || t.update.State() == progress.PromotedInFull || t.update.State() == progress.Aborted {
 		return spec.SetCanaryScale{}, false
 	}
 	for i := t.update.At(); i >= 0; i-- {

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/hazard"
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -94,7 +95,7 @@ func (p *Status) setPaused() {
 
 // resumed reports whether what held the update as of the last pass holds it no more.
 func (p *Status) resumed() bool {
-	return p.update.WasTrue(v1alpha1.ConditionPaused) && !p.isPaused() && !p.update.Is.Abort
+	return p.update.WasTrue(v1alpha1.ConditionPaused) && !p.isPaused() && p.update.State() != progress.Aborted
 }
 
 func (p *Status) isPaused() bool { return p.world.Spec.Paused || len(p.update.Is.PauseConditions) > 0 }
@@ -109,8 +110,8 @@ func (p *Status) pauseReason() string {
 // setCompleted tells whether the current version is the stable one.
 func (p *Status) setCompleted() {
 	before := p.update.WasTrue(v1alpha1.ConditionCompleted)
-	p.update.Set(v1alpha1.ConditionCompleted, truth(p.update.Promoted()), v1alpha1.ReasonRolloutCompleted, v1alpha1.ReasonRolloutCompleted)
-	if before && !p.update.Promoted() {
+	p.update.Set(v1alpha1.ConditionCompleted, truth(p.update.State() == progress.Settled), v1alpha1.ReasonRolloutCompleted, v1alpha1.ReasonRolloutCompleted)
+	if before && p.update.State() != progress.Settled {
 		p.journal.Event(v1alpha1.EventRolloutNotCompleted, "Rollout not completed, started update to revision %s (%s)", p.update.Revision(), p.update.Is.CurrentPodHash)
 	}
 }
@@ -141,11 +142,11 @@ func (p *Status) finished() bool {
 		return false // what is left may be to send traffic by it
 	}
 	if b, ok := p.world.Spec.Strategy.(spec.BlueGreen); ok { // old stacks that are kept for a while do not make it less healthy
-		return p.update.Promoted() && s.UpdatedReplicas == want && s.AvailableReplicas == want &&
+		return p.update.State() == progress.Settled && s.UpdatedReplicas == want && s.AvailableReplicas == want &&
 			s.BlueGreen.ActiveSelector == s.CurrentPodHash &&
 			(b.PreviewService == "" || s.BlueGreen.PreviewSelector == s.CurrentPodHash)
 	}
-	return p.update.Promoted() && p.update.At() == p.world.StepCount() &&
+	return p.update.State() == progress.Settled && p.update.At() == p.world.StepCount() &&
 		s.Replicas == want && s.UpdatedReplicas == want && s.AvailableReplicas == want
 }
 
@@ -175,7 +176,7 @@ func (p *Status) setOverload() {
 		p.update.Remove(v1alpha1.ConditionCanaryOverload)
 		return
 	}
-	idle := p.update.Promoted() || p.update.Is.Abort
+	idle := p.update.State() == progress.Settled || p.update.State() == progress.Aborted
 	p.update.Set(v1alpha1.ConditionCanaryOverload, truth(!idle), v1alpha1.ReasonCanaryOverload, strings.Join(texts, "; "))
 }
 

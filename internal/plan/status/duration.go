@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -21,12 +22,12 @@ func (p *Status) timeUpdate() {
 		return
 	}
 	now := p.world.Second()
-	if p.update.Promoted() && p.update.Was.PromoteFull { // a threshold may promote before all pods are available
+	if p.update.State() == progress.Settled && p.update.Was.PromoteFull { // a threshold may promote before all pods are available
 		d.CompletionStatus = v1alpha1.CompletionFastPromoted
 	}
-	if p.update.Is.Abort {
+	if p.update.State() == progress.Aborted {
 		d.FinishedAt, d.CompletionStatus = &now, v1alpha1.CompletionAborted
-	} else if p.update.Promoted() && p.world.New.Fleet().Available >= p.world.Spec.Replicas {
+	} else if p.update.State() == progress.Settled && p.world.New.Fleet().Available >= p.world.Spec.Replicas {
 		d.FinishedAt, d.CompletionStatus = &now, completion(d)
 	}
 	p.clockManualPause(d, now)
@@ -50,7 +51,7 @@ func (p *Status) startClock() {
 		if fast {
 			next.CompletionStatus = v1alpha1.CompletionFastRolledBack
 		}
-	case running == nil && (p.wasStable() || p.update.Promoted() && !p.update.Fast): // the latter is the stable version by another name
+	case running == nil && (p.wasStable() || p.update.State() == progress.Settled && !p.update.Fast): // the latter is the stable version by another name
 		return
 	case p.update.Fast:
 		next.CompletionStatus = v1alpha1.CompletionFastRolledBack

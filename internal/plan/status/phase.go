@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 )
 
 // phase sums the status up in a word and a sentence: the first line that fits. Argo CD, the kubectl plugin and people's scripts
@@ -33,17 +34,17 @@ func (p *Status) phase() (v1alpha1.RolloutPhase, string) {
 		return v1alpha1.RolloutPhaseProgressing, "more replicas need to be updated"
 	case s.AvailableReplicas < s.UpdatedReplicas:
 		return v1alpha1.RolloutPhaseProgressing, "updated replicas are still becoming available"
-	case p.world.IsRouted() && p.update.Promoted() && p.world.New.Fleet().Available < p.world.Spec.Replicas: // the others' pods are of no use to it
+	case p.world.IsRouted() && p.update.State() == progress.Settled && p.world.New.Fleet().Available < p.world.Spec.Replicas: // the others' pods are of no use to it
 		return v1alpha1.RolloutPhaseProgressing, "updated replicas are still becoming available"
 	case p.world.IsBlueGreen() && s.BlueGreen.ActiveSelector != s.CurrentPodHash:
 		return v1alpha1.RolloutPhaseProgressing, "active service cutover pending"
-	case p.world.IsBlueGreen() && !p.update.Promoted() && p.judge.AwaitsVerdict():
+	case p.world.IsBlueGreen() && p.update.State() != progress.Settled && p.judge.AwaitsVerdict():
 		return v1alpha1.RolloutPhaseProgressing, "waiting for analysis to complete"
-	case p.world.IsBlueGreen() && !p.update.Promoted():
+	case p.world.IsBlueGreen() && p.update.State() != progress.Settled:
 		return v1alpha1.RolloutPhaseProgressing, "waiting for post-promotion verification to complete"
 	case !p.world.IsBlueGreen() && !p.world.IsRouted() && s.Replicas > s.UpdatedReplicas:
 		return v1alpha1.RolloutPhaseProgressing, "old replicas are pending termination"
-	case !p.update.Promoted():
+	case p.update.State() != progress.Settled:
 		return v1alpha1.RolloutPhaseProgressing, "waiting for all steps to complete"
 	case !p.labels.Labelled():
 		return v1alpha1.RolloutPhaseProgressing, "pod labels and annotations are still being updated"

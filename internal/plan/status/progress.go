@@ -16,10 +16,10 @@ import (
 // giveUp aborts the update where the controller has to: an analysis failed, or the deadline has passed and the spec asks for it.
 func (p *Status) giveUp() {
 	switch {
-	case p.update.Is.Abort:
+	case p.update.State() == progress.Aborted:
 	case p.update.Failure != "":
 		p.update.Abort(p.update.Failure)
-	case p.world.Spec.ProgressDeadlineAbort && !p.update.Promoted():
+	case p.world.Spec.ProgressDeadlineAbort && p.update.State() != progress.Settled:
 		if progress, known := p.progress(); known && progress.reason == v1alpha1.ReasonProgressDeadlineExceeded {
 			p.update.Abort(p.withTrouble(progress.message)) // which nobody can ask when its pods are gone
 		}
@@ -39,7 +39,7 @@ func (p *Status) progress() (is progressing, known bool) {
 	before := p.update.Condition(v1alpha1.ConditionProgressing).Reason
 	name := p.world.Rollout.Name + "-" + p.update.Is.CurrentPodHash
 	switch {
-	case p.update.Is.Abort:
+	case p.update.State() == progress.Aborted:
 		message := "Rollout aborted update to revision " + p.update.Revision()
 		if p.update.Aborted != "" {
 			message += ": " + p.update.Aborted
@@ -119,7 +119,7 @@ func (p *Status) overdue() bool {
 
 // delays reports whether all that is left to do is to wait until an old version has had its time.
 func (p *Status) delays() bool {
-	if !p.update.Promoted() || p.world.New.Fleet().Available < p.world.Spec.Replicas {
+	if p.update.State() != progress.Settled || p.world.New.Fleet().Available < p.world.Spec.Replicas {
 		return false
 	}
 	return slices.ContainsFunc(p.world.All(), func(v *world.Version) bool { return v.Delaying(p.world.Now) })

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/clean"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -91,7 +92,7 @@ func (p *Status) dropStaleResume() {
 
 // updating reports whether the update goes on as it did before this pass.
 func (p *Status) updating() bool {
-	return p.update.StepRecorded() && !p.update.Promoted() && !p.update.Is.Abort && !p.update.Is.PromoteFull
+	return p.update.StepRecorded() && p.update.State() == progress.Updating
 }
 
 // Record puts the next state of the Rollout into the plan if it differs from what was observed, or if part of the stored status could not
