@@ -31,8 +31,10 @@ func TestWhatReferenceGrantsAllow(t *testing.T) {
 			`{from: [{group: argoproj.io, kind: Rollout, namespace: a}, {group: argoproj.io, kind: Rollout, namespace: b}],
 				to: [{group: gateway.networking.k8s.io, kind: GRPCRoute}, {group: gateway.networking.k8s.io, kind: TLSRoute}]}`,
 			[]spec.RouteConsent{
-				{From: "a", Kind: "GRPCRoute", Namespace: "edge"}, {From: "a", Kind: "TLSRoute", Namespace: "edge"},
-				{From: "b", Kind: "GRPCRoute", Namespace: "edge"}, {From: "b", Kind: "TLSRoute", Namespace: "edge"},
+				{From: "a", Kind: "GRPCRoute", Namespace: "edge"},
+				{From: "a", Kind: "TLSRoute", Namespace: "edge"},
+				{From: "b", Kind: "GRPCRoute", Namespace: "edge"},
+				{From: "b", Kind: "TLSRoute", Namespace: "edge"},
 			},
 		},
 		"routes that may name Services":  {`{from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: a}], to: [{group: "", kind: Service}]}`, nil},
