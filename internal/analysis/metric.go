@@ -40,45 +40,57 @@ func isNoLength(d v1alpha1.DurationString) bool {
 // limitProblems are what is wrong with the counts of a metric.
 func limitProblems(metric *v1alpha1.Metric, endless bool) []string {
 	var all []string
-	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	count, countKnown := number(metric.Count)
-	failures, failuresKnown := number(metric.FailureLimit)
-	inconclusive, inconclusiveKnown := number(metric.InconclusiveLimit)
-	successes, successesKnown := number(metric.ConsecutiveSuccessLimit)
-	_, errorsKnown := number(metric.ConsecutiveErrorLimit)
 	for _, limit := range []struct {
 		name   string
 		value  *intstr.IntOrString
-		known  bool
 		lowest int
 	}{
-		{"count", metric.Count, countKnown, 0},
-		{"failureLimit", metric.FailureLimit, failuresKnown, -1},
-		{"inconclusiveLimit", metric.InconclusiveLimit, inconclusiveKnown, 0},
-		{"consecutiveErrorLimit", metric.ConsecutiveErrorLimit, errorsKnown, 0},
-		{"consecutiveSuccessLimit", metric.ConsecutiveSuccessLimit, successesKnown, 0},
+		{"count", metric.Count, 0},
+		{"failureLimit", metric.FailureLimit, -1},
+		{"inconclusiveLimit", metric.InconclusiveLimit, 0},
+		{"consecutiveErrorLimit", metric.ConsecutiveErrorLimit, 0},
+		{"consecutiveSuccessLimit", metric.ConsecutiveSuccessLimit, 0},
 	} {
-		n, _ := number(limit.value)
+		n, known := number(limit.value)
 		switch {
-		case !limit.known && !hasArgument(limit.value.StrVal):
-			add("%s %q is no number", limit.name, limit.value.StrVal)
-		case limit.known && n < limit.lowest:
-			add("%s %d is too low: write %d or more", limit.name, n, limit.lowest)
+		case !known && !hasArgument(limit.value.StrVal):
+			all = append(all, fmt.Sprintf("%s %q is no number", limit.name, limit.value.StrVal))
+		case known && n < limit.lowest:
+			all = append(all, fmt.Sprintf("%s %d is too low: write %d or more", limit.name, n, limit.lowest))
 		}
 	}
+	return append(append(all, countProblems(metric)...), endProblems(metric, endless)...)
+}
+
+// countProblems are what keeps count from letting the other limits be reached.
+func countProblems(metric *v1alpha1.Metric) []string {
+	count, known := number(metric.Count)
+	failures, failuresKnown := number(metric.FailureLimit)
+	inconclusive, inconclusiveKnown := number(metric.InconclusiveLimit)
+	successes, successesKnown := number(metric.ConsecutiveSuccessLimit)
 	switch {
-	case countKnown && count > 1 && metric.Interval == "":
-		add("interval is required when count is more than 1, and count is %d", count)
-	case countKnown && count > 0 && failuresKnown && successesKnown && count < max(failures, 0)+successes:
-		add("count %d must be at least failureLimit plus consecutiveSuccessLimit, which is %d", count, max(failures, 0)+successes)
-	case countKnown && count > 0 && inconclusiveKnown && count < inconclusive:
-		add("count %d must be at least inconclusiveLimit, which is %d", count, inconclusive)
+	case !known || count <= 0:
+	case count > 1 && metric.Interval == "":
+		return []string{fmt.Sprintf("interval is required when count is more than 1, and count is %d", count)}
+	case failuresKnown && successesKnown && count < max(failures, 0)+successes:
+		return []string{fmt.Sprintf("count %d must be at least failureLimit plus consecutiveSuccessLimit, which is %d", count, max(failures, 0)+successes)}
+	case inconclusiveKnown && count < inconclusive:
+		return []string{fmt.Sprintf("count %d must be at least inconclusiveLimit, which is %d", count, inconclusive)}
 	}
-	if failuresKnown && failures == -1 && successesKnown && successes == 0 {
-		add("failureLimit -1 needs consecutiveSuccessLimit of at least 1")
+	return nil
+}
+
+// endProblems are what keeps a metric from ever coming to an end.
+func endProblems(metric *v1alpha1.Metric, endless bool) []string {
+	if n, known := number(metric.ConsecutiveSuccessLimit); !known || n != 0 {
+		return nil
 	}
-	if !endless && countKnown && count == 0 && metric.Interval != "" && successesKnown && successes == 0 {
-		add("it runs indefinitely, and this analysis must come to an end: set count")
+	var all []string
+	if n, known := number(metric.FailureLimit); known && n == -1 {
+		all = append(all, "failureLimit -1 needs consecutiveSuccessLimit of at least 1")
+	}
+	if n, known := number(metric.Count); known && n == 0 && !endless && metric.Interval != "" {
+		all = append(all, "it runs indefinitely, and this analysis must come to an end: set count")
 	}
 	return all
 }

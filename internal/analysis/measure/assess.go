@@ -30,16 +30,24 @@ func (p *pass) assess(terminating bool) {
 // assess is how a metric is doing that has not ended, with the reason if it is a bad one. Of several limits that were passed the last
 // one counts.
 func (m *state) assess(terminating bool) (phase v1alpha1.AnalysisPhase, reason string) {
-	r, l := m.result, m.limits
 	switch {
 	case m.running() != nil:
 		return v1alpha1.AnalysisPhaseRunning, ""
-	case m.made() == 0 && terminating && m.last() != nil: // it was stopped
-		return v1alpha1.AnalysisPhaseInconclusive, ""
-	case m.made() == 0 && terminating:
-		return v1alpha1.AnalysisPhaseSuccessful, ""
-	case m.made() == 0:
+	case m.made() > 0:
+		return m.assessLimits(terminating)
+	case !terminating:
 		return v1alpha1.AnalysisPhasePending, ""
+	case m.last() != nil: // it was stopped
+		return v1alpha1.AnalysisPhaseInconclusive, ""
+	}
+	return v1alpha1.AnalysisPhaseSuccessful, ""
+}
+
+// assessLimits holds what was measured against the limits.
+func (m *state) assessLimits(terminating bool) (phase v1alpha1.AnalysisPhase, reason string) {
+	r, l := m.result, m.limits
+	reached := l.count > 0 && r.Count >= l.count
+	switch {
 	case r.ConsecutiveError > l.errors:
 		return v1alpha1.AnalysisPhaseError, fmt.Sprintf("consecutiveErrors (%d) > consecutiveErrorLimit (%d)", r.ConsecutiveError, l.errors)
 	case r.Inconclusive > l.inconclusive:
@@ -48,13 +56,13 @@ func (m *state) assess(terminating bool) (phase v1alpha1.AnalysisPhase, reason s
 		return v1alpha1.AnalysisPhaseFailed, fmt.Sprintf("failed (%d) > failureLimit (%d)", r.Failed, l.failures)
 	case l.successes > 0 && r.ConsecutiveSuccess >= l.successes:
 		return v1alpha1.AnalysisPhaseSuccessful, ""
-	case l.count > 0 && r.Count >= l.count && l.successes > 0:
+	case reached && l.successes > 0:
 		reason := fmt.Sprintf("consecutiveSuccess (%d) < consecutiveSuccessLimit (%d) when count (%d) was reached", r.ConsecutiveSuccess, l.successes, l.count)
 		if l.failures >= 0 {
 			return v1alpha1.AnalysisPhaseInconclusive, reason
 		}
 		return v1alpha1.AnalysisPhaseFailed, reason
-	case l.count > 0 && r.Count >= l.count, terminating:
+	case reached, terminating:
 		return v1alpha1.AnalysisPhaseSuccessful, ""
 	}
 	return v1alpha1.AnalysisPhaseRunning, ""

@@ -59,13 +59,18 @@ func (p *BlueGreen) overtake(b spec.BlueGreen) {
 	if edited && !p.wasHeld(b) { // or switched to, by a pass that could not record it
 		return
 	}
-	// One that was aborted may have been so behind the switch, and one that came back from an earlier revision may have served then.
-	if edited || p.update.Was.Abort || p.update.Was.AbortedAt != nil || last.Annotations[v1alpha1.RevisionHistoryAnnotation] != "" || last.Delaying(p.world.Now) ||
-		last.Annotations[v1alpha1.ReachedAnnotation] != "" {
+	if edited || p.mayHaveServed(last) {
 		world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
 		return
 	}
 	world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, p.world.Second().UTC().Format(time.RFC3339))
+}
+
+// mayHaveServed reports whether requests may have reached a version that was never promoted: one that was aborted may have been so after the
+// switch, and one that came back from an earlier revision may have served then.
+func (p *BlueGreen) mayHaveServed(v *world.Version) bool {
+	return p.update.Was.Abort || p.update.Was.AbortedAt != nil || v.Annotations[v1alpha1.RevisionHistoryAnnotation] != "" || v.Delaying(p.world.Now) ||
+		v.Annotations[v1alpha1.ReachedAnnotation] != ""
 }
 
 // wasHeld reports whether the update before this one waited for its gate, and no pass can have switched to it.

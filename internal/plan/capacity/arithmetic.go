@@ -20,39 +20,31 @@ func IdealCounts(replicas, weight, maxWeight, surge int32) Counts {
 	if replicas == 0 {
 		return Counts{}
 	}
-	var (
-		share   = func(n int32) int64 { return int64(n) * int64(weight) }
-		floor   = int32(share(replicas) / int64(maxWeight))
-		ceiling = int32((share(replicas) + int64(maxWeight) - 1) / int64(maxWeight))
-		tie     = func(n int32) bool { return 2*(share(n)%int64(maxWeight)) == int64(maxWeight) }
-		// One side may be empty when the weight says so, or when there is only one pod to give.
-		oneSided = weight == 0 || weight == maxWeight || (replicas == 1 && surge == 0)
-	)
-	type option struct{ canary, total int32 }
-	var options []option
-	if ceiling < replicas || oneSided {
-		options = append(options, option{ceiling, replicas})
-	}
-	if !tie(replicas) && (floor > 0 || oneSided) {
-		options = append(options, option{floor, replicas})
-	}
+	total := []int32{replicas}
 	if surge > 0 {
-		options = append(options, option{ceiling, replicas + 1})
-		if !tie(replicas+1) && (floor > 0 || oneSided) {
-			options = append(options, option{floor, replicas + 1})
+		total = append(total, replicas+1)
+	}
+	// One side may be empty when the weight says so, or when there is only one pod to give.
+	oneSided := weight == 0 || weight == maxWeight || (replicas == 1 && surge == 0)
+	product := int64(replicas) * int64(weight)
+	floor, ceiling := int32(product/int64(maxWeight)), int32((product+int64(maxWeight)-1)/int64(maxWeight))
+	// a tie whose upper half is all the pods: the lower half, so that the stable version keeps one
+	best, found := Counts{Canary: floor, Stable: replicas - floor}, false
+	consider := func(canary, total int32) {
+		if !found || closer(canary, total, best.Canary, best.Canary+best.Stable, weight, maxWeight) {
+			best, found = Counts{Canary: canary, Stable: total - canary}, true
 		}
 	}
-	if len(options) == 0 { // a tie whose upper half is all the pods: the lower half, so that the stable version keeps one
-		return Counts{Canary: floor, Stable: replicas - floor}
-	}
-
-	best := options[0]
-	for _, o := range options[1:] {
-		if closer(o.canary, o.total, best.canary, best.total, weight, maxWeight) {
-			best = o
+	for _, n := range total {
+		tie := 2*(int64(n)*int64(weight)%int64(maxWeight)) == int64(maxWeight)
+		if ceiling < n || oneSided {
+			consider(ceiling, n)
+		}
+		if !tie && (floor > 0 || oneSided) {
+			consider(floor, n)
 		}
 	}
-	return Counts{Canary: best.canary, Stable: best.total - best.canary}
+	return best
 }
 
 // closer reports whether a of aTotal is strictly nearer to weight/maxWeight than b of bTotal. Whole numbers only: the answer

@@ -164,16 +164,10 @@ func (r *Restart) Replace() {
 // spare returns the old pods that can go now, or none and what has to come first. Those that are not available go first and cost
 // nothing: perhaps a restart is what they need. Of the others only as many as leave the minimum available.
 func (r *Restart) spare() (spared []*corev1.Pod, why string) {
+	if why := r.mayNotSpare(); why != "" {
+		return nil, why
+	}
 	it := r.restart
-	if why := r.draft.MayNotScale(); it.surge && why != "" {
-		return nil, "one more pod comes first, and " + why
-	}
-	if b, ok := r.world.Spec.Strategy.(spec.BlueGreen); ok && r.update.State() == progress.Aborted && it.of != r.world.Stable && r.world.ObservedSelects(b.ActiveService) == it.of.Hash {
-		return nil, "its update was aborted, and the active service still sends to it" // it gets no pod more, and is to have none fewer
-	}
-	if it.asked && !it.given {
-		return nil, "one more pod comes first: none may be missing"
-	}
 	available, floor := r.restartBudget()
 	if available == 0 {
 		return nil, "no pod is available"
@@ -194,6 +188,21 @@ func (r *Restart) spare() (spared []*corev1.Pod, why string) {
 		return nil, fmt.Sprintf("%d available, of which %d must stay", available, floor)
 	}
 	return spared, "created before " + it.before.UTC().Format(time.RFC3339)
+}
+
+// mayNotSpare is what has to come before any old pod goes, empty if nothing has.
+func (r *Restart) mayNotSpare() string {
+	it, frozen := r.restart, r.draft.MayNotScale()
+	b, isBlueGreen := r.world.Spec.Strategy.(spec.BlueGreen)
+	switch {
+	case it.surge && frozen != "":
+		return "one more pod comes first, and " + frozen
+	case isBlueGreen && r.update.State() == progress.Aborted && it.of != r.world.Stable && r.world.ObservedSelects(b.ActiveService) == it.of.Hash:
+		return "its update was aborted, and the active service still sends to it" // it gets no pod more, and is to have none fewer
+	case it.asked && !it.given:
+		return "one more pod comes first: none may be missing"
+	}
+	return ""
 }
 
 // restartBudget is how many pods are available and how many must remain so. That is all that are wanted, whatever for, less

@@ -77,32 +77,51 @@ func (r *Canary) goal() int32 {
 
 // weigh returns the weight to set in this pass, and why it is that.
 func (r *Canary) weigh() (weight int32, why string) {
-	if r.target.alone() && r.split.carrier() == r.world.New {
-		if r.world.New.Fleet().Available == 0 && r.target.replicas() > 0 {
-			return r.split.now, "it has no available pod"
-		}
-		return r.canary.MaxWeight, "the stable version is gone"
+	if weight, why, given := r.givenWeight(); given {
+		return weight, why
 	}
-	if r.world.StableBeside() == nil && r.split.carrier() == r.world.New || r.split.stableService.Name == "" {
-		return r.settle()
-	}
-	if r.EnforceMaxSurge && r.bothSendElsewhere() {
-		return r.canary.MaxWeight, "both services send to it, and the stable one has to be free for the stable version"
-	}
-	if r.split.now > 0 && r.bothSendToStable() {
-		return 0, "both services send to the stable version, whatever the weight"
-	}
-	carrier, want, why := r.split.carrier(), r.goal(), r.whyGoal()
-	if want > 0 && carrier.Fleet().Available == 0 && r.target.replicas() > 0 {
-		want, why = 0, "it has no available pod"
-	}
-	if r.world.Stable == nil || r.draft.Selects(r.split.stableService.Name) != r.world.Stable.Hash || r.world.ObservedSelects(r.split.stableService.Name) != r.world.Stable.Hash {
+	want, why := r.wantedWeight()
+	stable := r.world.Stable
+	if name := r.split.stableService.Name; stable == nil || r.draft.Selects(name) != stable.Hash || r.world.ObservedSelects(name) != stable.Hash {
 		return r.split.now, "the stable service does not send to the stable version yet"
 	}
 	size := r.target.aim()
-	if want > 0 && size == 0 && carrier == r.world.New && r.target.replicas() > 0 { // the step takes its pods away
+	if want > 0 && size == 0 && r.split.carrier() == r.world.New && r.target.replicas() > 0 { // the step takes its pods away
 		want, why = 0, "the step takes all its pods away"
 	}
+	return r.moveWeight(want, size, why)
+}
+
+// givenWeight is the weight where the Services leave only one that makes sense.
+func (r *Canary) givenWeight() (weight int32, why string, given bool) {
+	alone, carries := r.target.alone(), r.split.carrier() == r.world.New
+	switch {
+	case alone && carries && r.world.New.Fleet().Available == 0 && r.target.replicas() > 0:
+		return r.split.now, "it has no available pod", true
+	case alone && carries:
+		return r.canary.MaxWeight, "the stable version is gone", true
+	case r.world.StableBeside() == nil && carries || r.split.stableService.Name == "":
+		weight, why = r.settle()
+		return weight, why, true
+	case r.EnforceMaxSurge && r.bothSendElsewhere():
+		return r.canary.MaxWeight, "both services send to it, and the stable one has to be free for the stable version", true
+	case r.split.now > 0 && r.bothSendToStable():
+		return 0, "both services send to the stable version, whatever the weight", true
+	}
+	return 0, "", false
+}
+
+// wantedWeight is the weight to come to: the step's, but none for pods that are not there.
+func (r *Canary) wantedWeight() (want int32, why string) {
+	if want := r.goal(); want == 0 || r.split.carrier().Fleet().Available > 0 || r.target.replicas() == 0 {
+		return want, r.whyGoal()
+	}
+	return 0, "it has no available pod"
+}
+
+// moveWeight goes towards a weight as far as pods can carry what comes to them.
+func (r *Canary) moveWeight(want, size int32, why string) (int32, string) {
+	carrier := r.split.carrier()
 	m := capacity.Move{
 		Now: r.split.now, Want: want, Max: r.canary.MaxWeight,
 		Replicas: r.target.replicas(), Tolerated: r.canary.MaxUnavailable,
@@ -110,19 +129,19 @@ func (r *Canary) weigh() (weight int32, why string) {
 		Ready:   carrier != nil && !carrier.Stale() && r.canary.Threshold.Met(carrier.Fleet().Serving(), size),
 		Gradual: r.gradual(),
 	}
-	next := m.Next()
-	r.draft.Held = want < r.split.now && r.world.Stable.Stale() || r.misleads(next, want)
+	next, wanted := m.Next(), r.target.portionText(want)
+	r.draft.Held = want < m.Now && r.world.Stable.Stale() || r.misleads(next, want)
 	switch {
-	case next == want && want == r.split.now:
-		return next, fmt.Sprintf("%s as it should be", r.target.portionText(want))
+	case next == want && want == m.Now:
+		return next, wanted + " as it should be"
 	case next == want:
 		return next, why
-	case want > r.split.now:
-		r.journal.Note(change.TopicWait, fmt.Sprintf("%s to the canary", r.target.portionText(want)), fmt.Sprintf("%d of %d pods available", m.Canary, size))
+	case want > m.Now:
+		r.journal.Note(change.TopicWait, wanted+" to the canary", fmt.Sprintf("%d of %d pods available", m.Canary, size))
 		return next, "its available pods can carry that"
 	}
-	r.journal.Note(change.TopicWait, fmt.Sprintf("%s to the canary", r.target.portionText(want)), fmt.Sprintf("%d of %d pods of the stable version available",
-		m.Stable, capacity.Share(r.canary.MaxWeight-want, r.target.replicas(), r.canary.MaxWeight)))
+	r.journal.Note(change.TopicWait, wanted+" to the canary", fmt.Sprintf("%d of %d pods of the stable version available",
+		m.Stable, capacity.Share(m.Max-want, m.Replicas, m.Max)))
 	return next, "the stable version cannot carry more yet"
 }
 

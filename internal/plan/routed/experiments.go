@@ -24,18 +24,23 @@ func (r *split) experimentDestinations() []traffic.Destination {
 	}
 	var out []traffic.Destination
 	for i := range step.Templates {
-		t := &step.Templates[i]
-		if t.Weight == nil || *t.Weight == 0 {
-			continue
+		if d, ok := r.destination(ex, &step.Templates[i]); ok {
+			out = append(out, d)
 		}
-		set := r.world.ExperimentSet(ex, t.Name)
-		service := r.world.ExperimentService(ex, t)
-		if set == nil || service == nil || set.Status.AvailableReplicas == 0 {
-			continue
-		}
-		out = append(out, traffic.Destination{Service: service.Name, Hash: set.Labels[v1alpha1.PodTemplateHashLabel], Weight: *t.Weight})
 	}
 	return out
+}
+
+// destination is what a template is to get, if it has a weight, a Service and pods.
+func (r *split) destination(ex *v1alpha1.Experiment, t *v1alpha1.RolloutExperimentTemplate) (traffic.Destination, bool) {
+	if t.Weight == nil || *t.Weight == 0 {
+		return traffic.Destination{}, false
+	}
+	set, service := r.world.ExperimentSet(ex, t.Name), r.world.ExperimentService(ex, t)
+	if set == nil || service == nil || set.Status.AvailableReplicas == 0 {
+		return traffic.Destination{}, false
+	}
+	return traffic.Destination{Service: service.Name, Hash: set.Labels[v1alpha1.PodTemplateHashLabel], Weight: *t.Weight}, true
 }
 
 // named are the destinations that the status names already. An Experiment that ends keeps the pods that its Rollout's status names, and what

@@ -191,14 +191,26 @@ func (r *split) routeStep() (name string, set, ok bool) {
 	if r.update.State() != progress.Updating || r.update.At() == r.world.StepCount() || !r.canServe() {
 		return "", false, false
 	}
-	switch s := r.canary.Steps[r.update.At()].(type) {
+	name, route, ok := managedRoute(r.canary.Steps[r.update.At()])
+	return name, route != nil, ok
+}
+
+// managedRoute is the route that a step sets, nil where it removes the one of that name, if it is such a step.
+func managedRoute(step spec.Step) (name string, route traffic.Route, ok bool) {
+	switch s := step.(type) {
 	case spec.SetHeaderRoute:
-		return s.Name, len(s.Match) > 0, true
+		if len(s.Match) == 0 {
+			return s.Name, nil, true
+		}
+		return s.Name, headerRoute(s), true
 	case spec.SetMirrorRoute:
-		return s.Name, len(s.Match) > 0, true
+		if len(s.Match) == 0 {
+			return s.Name, nil, true
+		}
+		return s.Name, mirrorRoute(s), true
 	case spec.SetWeight, spec.SetCanaryScale, spec.Pause, spec.RunAnalysis, spec.RunExperiment:
 	}
-	return "", false, false
+	return "", nil, false
 }
 
 func recordOf(d traffic.Destination) v1alpha1.WeightDestination {
@@ -216,23 +228,13 @@ func (r *split) routes() []traffic.Route {
 	}
 	set := map[string]traffic.Route{}
 	for i := int32(0); i <= r.update.At() && i < r.world.StepCount(); i++ {
-		switch s := r.canary.Steps[i].(type) {
-		case spec.SetHeaderRoute:
-			set[s.Name] = headerRoute(s)
-			if len(s.Match) == 0 {
-				delete(set, s.Name)
-			}
-		case spec.SetMirrorRoute:
-			set[s.Name] = mirrorRoute(s)
-			if len(s.Match) == 0 {
-				delete(set, s.Name)
-			}
-		case spec.SetWeight, spec.SetCanaryScale, spec.Pause, spec.RunAnalysis, spec.RunExperiment:
+		if name, route, ok := managedRoute(r.canary.Steps[i]); ok {
+			set[name] = route
 		}
 	}
 	var routes []traffic.Route
 	for _, name := range r.canary.Traffic.ManagedRoutes {
-		if route, ok := set[name]; ok {
+		if route := set[name]; route != nil {
 			routes = append(routes, route)
 		}
 	}

@@ -30,24 +30,46 @@ func (p *Status) phase() (v1alpha1.RolloutPhase, string) {
 		return v1alpha1.RolloutPhaseProgressing, "waiting for " + p.update.Problems[awaited].Missing + " to be created"
 	case p.update.IsRestarting():
 		return v1alpha1.RolloutPhaseProgressing, "rollout is restarting"
-	case s.UpdatedReplicas < p.world.Spec.Replicas:
-		return v1alpha1.RolloutPhaseProgressing, "more replicas need to be updated"
-	case s.AvailableReplicas < s.UpdatedReplicas:
-		return v1alpha1.RolloutPhaseProgressing, "updated replicas are still becoming available"
-	case p.world.IsRouted() && p.update.State() == progress.Settled && p.world.New.Fleet().Available < p.world.Spec.Replicas: // the others' pods are of no use to it
-		return v1alpha1.RolloutPhaseProgressing, "updated replicas are still becoming available"
-	case p.world.IsBlueGreen() && s.BlueGreen.ActiveSelector != s.CurrentPodHash:
-		return v1alpha1.RolloutPhaseProgressing, "active service cutover pending"
-	case p.world.IsBlueGreen() && p.update.State() != progress.Settled && p.judge.AwaitsVerdict():
-		return v1alpha1.RolloutPhaseProgressing, "waiting for analysis to complete"
-	case p.world.IsBlueGreen() && p.update.State() != progress.Settled:
-		return v1alpha1.RolloutPhaseProgressing, "waiting for post-promotion verification to complete"
-	case !p.world.IsBlueGreen() && !p.world.IsRouted() && s.Replicas > s.UpdatedReplicas:
-		return v1alpha1.RolloutPhaseProgressing, "old replicas are pending termination"
-	case p.update.State() != progress.Settled:
-		return v1alpha1.RolloutPhaseProgressing, "waiting for all steps to complete"
-	case !p.labels.Labelled():
+	}
+	for _, missing := range []func() string{p.missingPods, p.missingSteps} {
+		if text := missing(); text != "" {
+			return v1alpha1.RolloutPhaseProgressing, text
+		}
+	}
+	if !p.labels.Labelled() {
 		return v1alpha1.RolloutPhaseProgressing, "pod labels and annotations are still being updated"
 	}
 	return v1alpha1.RolloutPhaseHealthy, ""
+}
+
+// missingPods says which pods of the new version are waited for, empty if none are.
+func (p *Status) missingPods() string {
+	s := p.update.Is
+	switch {
+	case s.UpdatedReplicas < p.world.Spec.Replicas:
+		return "more replicas need to be updated"
+	case s.AvailableReplicas < s.UpdatedReplicas:
+		return "updated replicas are still becoming available"
+	case p.world.IsRouted() && p.update.State() == progress.Settled && p.world.New.Fleet().Available < p.world.Spec.Replicas: // the others' pods are of no use to it
+		return "updated replicas are still becoming available"
+	}
+	return ""
+}
+
+// missingSteps says what of the update is waited for, empty if it is over.
+func (p *Status) missingSteps() string {
+	s, settled := p.update.Is, p.update.State() == progress.Settled
+	switch {
+	case p.world.IsBlueGreen() && s.BlueGreen.ActiveSelector != s.CurrentPodHash:
+		return "active service cutover pending"
+	case p.world.IsBlueGreen() && !settled && p.judge.AwaitsVerdict():
+		return "waiting for analysis to complete"
+	case p.world.IsBlueGreen() && !settled:
+		return "waiting for post-promotion verification to complete"
+	case !p.world.IsBlueGreen() && !p.world.IsRouted() && s.Replicas > s.UpdatedReplicas:
+		return "old replicas are pending termination"
+	case !settled:
+		return "waiting for all steps to complete"
+	}
+	return ""
 }
