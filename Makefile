@@ -130,6 +130,7 @@ lint: ## Run the linters
 	$(LINT) run ./...
 	cd playground && go tool -modfile=../go.tools.mod golangci-lint run ./...
 	hack/same-versions.sh
+	go run ./hack/rooms internal/plan internal/experiment internal/analysis internal/change
 
 .PHONY: verify
 verify: generate format lint ## Regenerate, format and lint, and demand that this changed nothing

@@ -52,7 +52,7 @@ func (p *pass) begin(a spec.ExperimentAnalysis) {
 	}
 	if !begun {
 		p.plan.Judge = append(p.plan.Judge, change.CreateAnalysisRun{Run: run, Reason: a.Field})
-		p.Note(change.TopicJudge, "begin analysis "+run.Name, a.Field)
+		p.journal.Note(change.TopicJudge, "begin analysis "+run.Name, a.Field)
 	}
 	verdict.Phase, verdict.Message = phaseOf(run), run.Status.Message
 	p.setVerdict(verdict)
@@ -113,8 +113,8 @@ func (p *pass) seeRuns() {
 	}
 }
 
-func (p *pass) run(name string) *v1alpha1.AnalysisRun {
-	for _, run := range p.AnalysisRuns {
+func (o Observed) run(name string) *v1alpha1.AnalysisRun {
+	for _, run := range o.AnalysisRuns {
 		if run.Name == name && run.DeletionTimestamp == nil {
 			return run
 		}
@@ -149,7 +149,7 @@ func (p *pass) endRuns() {
 		to := run.DeepCopy()
 		to.Spec.Terminate = true
 		p.plan.Judge = append(p.plan.Judge, change.TerminateAnalysisRun{From: run, To: to, Reason: "the Experiment has ended"})
-		p.Note(change.TopicJudge, "end analysis "+run.Name, "the Experiment has ended")
-		p.Event(v1alpha1.EventAnalysisRunTerminating, "Terminating AnalysisRun '%s'", run.Name)
+		p.journal.Note(change.TopicJudge, "end analysis "+run.Name, "the Experiment has ended")
+		p.journal.Event(v1alpha1.EventAnalysisRunTerminating, "Terminating AnalysisRun '%s'", run.Name)
 	}
 }

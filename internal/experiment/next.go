@@ -81,7 +81,7 @@ func Next(o Observed) Plan {
 
 // done is the plan with all that the pass had to say.
 func (p *pass) done() Plan {
-	p.plan.Events, p.plan.Notes, p.plan.Wake = p.Events, p.Notes, p.Wake
+	p.plan.Events, p.plan.Notes, p.plan.Wake = p.journal.Events, p.journal.Notes, p.journal.Wake
 	return p.plan
 }
 
@@ -94,7 +94,7 @@ type pass struct {
 	was, is  *v1alpha1.ExperimentStatus
 	problems []spec.Problem
 	plan     Plan
-	change.Journal
+	journal  change.Journal
 }
 
 func newPass(o Observed) *pass {
@@ -107,9 +107,9 @@ func newPass(o Observed) *pass {
 }
 
 // now is the present in the whole seconds that the API stores.
-func (p *pass) now() metav1.Time { return metav1.NewTime(p.Now.Truncate(time.Second)) }
+func (o Observed) now() metav1.Time { return metav1.NewTime(o.Now.Truncate(time.Second)) }
 
 // nowOrLater is the first whole second that is not before the present, for starts of waits: none ends too early.
-func (p *pass) nowOrLater() metav1.Time {
-	return metav1.NewTime(p.Now.Add(time.Second - time.Nanosecond).Truncate(time.Second))
+func (o Observed) nowOrLater() metav1.Time {
+	return metav1.NewTime(o.Now.Add(time.Second - time.Nanosecond).Truncate(time.Second))
 }

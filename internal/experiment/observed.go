@@ -52,8 +52,8 @@ type CreateFailure struct {
 	change.CreateFailure
 }
 
-func (p *pass) failureOf(kind Kind, name string) (change.CreateFailure, bool) {
-	for _, f := range p.CreateFailures {
+func (o Observed) failureOf(kind Kind, name string) (change.CreateFailure, bool) {
+	for _, f := range o.CreateFailures {
 		if f.Kind == kind && f.Name == name {
 			return f.CreateFailure, true
 		}
@@ -82,9 +82,9 @@ func (p *pass) sortTemplates() {
 }
 
 // setOf is the ReplicaSet of a template. The annotation is wire format, and tells also where a name was taken and another is used.
-func (p *pass) setOf(name string) *appsv1.ReplicaSet {
+func (o Observed) setOf(name string) *appsv1.ReplicaSet {
 	var found *appsv1.ReplicaSet
-	for _, set := range p.ReplicaSets {
+	for _, set := range o.ReplicaSets {
 		if set.Annotations[v1alpha1.ExperimentTemplateNameAnnotation] != name || set.DeletionTimestamp != nil {
 			continue
 		}
@@ -96,8 +96,8 @@ func (p *pass) setOf(name string) *appsv1.ReplicaSet {
 }
 
 // service is a Service by its name, nil if there is none.
-func (p *pass) service(name string) *corev1.Service {
-	for _, s := range p.Services {
+func (o Observed) service(name string) *corev1.Service {
+	for _, s := range o.Services {
 		if s.Name == name {
 			return s
 		}
@@ -106,7 +106,7 @@ func (p *pass) service(name string) *corev1.Service {
 }
 
 // owns reports whether an object is this Experiment's own.
-func (p *pass) owns(obj metav1.Object) bool { return metav1.IsControlledBy(obj, p.Experiment) }
+func (o Observed) owns(obj metav1.Object) bool { return metav1.IsControlledBy(obj, o.Experiment) }
 
 // Leaving reports whether a name is going to be free: its object is being deleted, or is of another Experiment, which takes it away
 // with its pods.

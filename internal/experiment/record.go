@@ -58,18 +58,18 @@ func (p *pass) tellPhase() {
 		return
 	}
 	reason, before := v1alpha1.EventExperimentPrefix+string(p.is.Phase), cmp.Or(string(p.was.Phase), v1alpha1.NoPreviousStatus)
-	p.Report(analysis.Failed(p.is.Phase), reason, "Experiment '%s' transitioned from %s -> %s%s", p.Experiment.Name, before, p.is.Phase, because(p.is.Message))
+	p.journal.Report(analysis.Failed(p.is.Phase), reason, "Experiment '%s' transitioned from %s -> %s%s", p.Experiment.Name, before, p.is.Phase, because(p.is.Message))
 	p.tellRollout()
 }
 
 // tellRollout tells the last event on the Rollout too: who looks at an update finds there how its step goes.
 func (p *pass) tellRollout() {
-	p.plan.RolloutEvents = append(p.plan.RolloutEvents, p.Events[len(p.Events)-1])
+	p.plan.RolloutEvents = append(p.plan.RolloutEvents, p.journal.Events[len(p.journal.Events)-1])
 }
 
 func (p *pass) tellTemplate(t *template) {
 	bad := t.is.Status == v1alpha1.TemplateStatusFailed || t.is.Status == v1alpha1.TemplateStatusError
-	p.Report(bad, v1alpha1.EventTemplatePrefix+string(t.is.Status), "Template '%s' transitioned from %s -> %s%s",
+	p.journal.Report(bad, v1alpha1.EventTemplatePrefix+string(t.is.Status), "Template '%s' transitioned from %s -> %s%s",
 		t.Name, cmp.Or(string(t.was.Status), v1alpha1.NoPreviousStatus), t.is.Status, because(t.is.Message))
 }
 
@@ -83,7 +83,7 @@ func (p *pass) tellRun(v v1alpha1.ExperimentAnalysisRunStatus) {
 	if before == string(v.Phase) {
 		return
 	}
-	p.Report(analysis.Failed(v.Phase), v1alpha1.EventAnalysisRunPrefix+string(v.Phase), "AnalysisRun '%s' transitioned from %s -> %s%s",
+	p.journal.Report(analysis.Failed(v.Phase), v1alpha1.EventAnalysisRunPrefix+string(v.Phase), "AnalysisRun '%s' transitioned from %s -> %s%s",
 		v.AnalysisRun, before, v.Phase, because(v.Message))
 	p.tellRollout()
 }
@@ -111,11 +111,11 @@ func (p *pass) setInvalidSpec() {
 		return
 	}
 	for _, problem := range p.problems {
-		p.Note(change.TopicRefuse, problem.Field, problem.Text)
+		p.journal.Note(change.TopicRefuse, problem.Field, problem.Text)
 	}
 	message := fmt.Sprintf("The Experiment %q is invalid: %s", p.Experiment.Name, texts(p.problems))
 	if p.set(v1alpha1.ExperimentConditionInvalidSpec, corev1.ConditionTrue, v1alpha1.ReasonInvalidSpec, message) {
-		p.Warn(v1alpha1.ReasonInvalidSpec, "%s", message)
+		p.journal.Warn(v1alpha1.ReasonInvalidSpec, "%s", message)
 	}
 }
 

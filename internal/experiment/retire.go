@@ -93,13 +93,13 @@ func (p *pass) retireSet(set *appsv1.ReplicaSet, reason string) {
 		p.plan.Grow = append(p.plan.Grow, change.UpdateReplicaSet{From: set, To: to, Reason: reason})
 	}
 	if p.Now.Before(deadline) {
-		p.WakeAt(deadline)
-		p.Note(change.TopicWait, fmt.Sprintf("%s keeps its pods until %s", set.Name, deadline.UTC().Format(time.RFC3339)), reason)
+		p.journal.WakeAt(deadline)
+		p.journal.Note(change.TopicWait, fmt.Sprintf("%s keeps its pods until %s", set.Name, deadline.UTC().Format(time.RFC3339)), reason)
 		return
 	}
 	if p.routed(set) {
-		p.Note(change.TopicWait, set.Name+" keeps its pods", "the Rollout's routers may still send to them")
-		p.WakeAt(p.Now.Add(routedAgain))
+		p.journal.Note(change.TopicWait, set.Name+" keeps its pods", "the Rollout's routers may still send to them")
+		p.journal.WakeAt(p.Now.Add(routedAgain))
 		return
 	}
 	to.Spec.Replicas = new(int32)

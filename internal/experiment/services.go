@@ -34,7 +34,7 @@ func (p *pass) growService(t *template) (missing string) {
 		return ""
 	}
 	p.plan.Route = append(p.plan.Route, change.CreateService{Service: t.newService(p.Experiment), Reason: t.Field + ".service"})
-	p.Note(change.TopicRoute, "create service "+t.Service, t.Field+".service")
+	p.journal.Note(change.TopicRoute, "create service "+t.Service, t.Field+".service")
 	t.is.ServiceName = t.Service
 	return ""
 }
@@ -63,6 +63,6 @@ func (p *pass) dropServices(sets map[string]*appsv1.ReplicaSet) {
 			continue
 		}
 		p.plan.Shrink = append(p.plan.Shrink, change.DeleteService{Service: s, Reason: "it has no pods any more"})
-		p.Note(change.TopicRoute, "delete service "+s.Name, "it has no pods any more")
+		p.journal.Note(change.TopicRoute, "delete service "+s.Name, "it has no pods any more")
 	}
 }

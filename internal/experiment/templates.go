@@ -103,8 +103,8 @@ func (p *pass) createSet(t *template) (missing string) {
 		switch {
 		case !refused:
 			p.plan.Grow = append(p.plan.Grow, change.CreateReplicaSet{ReplicaSet: set, Reason: t.Field})
-			p.Note(change.TopicGrow, fmt.Sprintf("create %s with %s", set.Name, pods(t.Replicas)), t.Field)
-			p.Event(v1alpha1.EventScalingReplicaSet, "Scaled up ReplicaSet %s from 0 to %d", set.Name, t.Replicas)
+			p.journal.Note(change.TopicGrow, fmt.Sprintf("create %s with %s", set.Name, pods(t.Replicas)), t.Field)
+			p.journal.Event(v1alpha1.EventScalingReplicaSet, "Scaled up ReplicaSet %s from 0 to %d", set.Name, t.Replicas)
 			t.is.PodTemplateHash = t.PodHash
 			return "its ReplicaSet is created"
 		case failure.Leaving:
@@ -121,7 +121,7 @@ func (p *pass) createSet(t *template) (missing string) {
 
 // awaitLeaving waits for a name that is going to be free.
 func (p *pass) awaitLeaving(t *template, kind Kind, name string) (missing string) {
-	p.WakeAt(p.Now.Add(lookAgain))
+	p.journal.WakeAt(p.Now.Add(lookAgain))
 	t.is.Message = fmt.Sprintf("waiting for %s %q of another Experiment to go", kind, name)
 	return t.is.Message
 }
@@ -176,8 +176,8 @@ func (p *pass) tellScale(name string, from, to int32, reason string) {
 	if to < from {
 		direction, topic = "down", change.TopicShrink
 	}
-	p.Event(v1alpha1.EventScalingReplicaSet, "Scaled %s ReplicaSet %s from %d to %d", direction, name, from, to)
-	p.Note(topic, fmt.Sprintf("scale %s from %d to %d", name, from, to), reason)
+	p.journal.Event(v1alpha1.EventScalingReplicaSet, "Scaled %s ReplicaSet %s from %d to %d", direction, name, from, to)
+	p.journal.Note(topic, fmt.Sprintf("scale %s from %d to %d", name, from, to), reason)
 }
 
 // follow says how a template is doing. Each pod that becomes available is progress, from which the deadline counts anew.
@@ -193,11 +193,11 @@ func (p *pass) follow(t *template, missing string) {
 		t.is.LastTransitionTime = new(p.now())
 	}
 	t.is.Status = v1alpha1.TemplateStatusProgressing
-	p.Note(change.TopicWait, "template "+t.Name, missing)
+	p.journal.Note(change.TopicWait, "template "+t.Name, missing)
 	// A whole second on top, since the API stores no fractions: the deadline never comes early.
 	deadline := t.is.LastTransitionTime.Add(p.spec.ProgressDeadline + time.Second)
 	if p.Now.Before(deadline) {
-		p.WakeAt(deadline)
+		p.journal.WakeAt(deadline)
 		return
 	}
 	p.finish(t, v1alpha1.TemplateStatusFailed,

@@ -42,18 +42,18 @@ func (p *pass) goOn() {
 	}
 	p.is.Phase, p.is.Message = v1alpha1.AnalysisPhaseRunning, ""
 	if !p.spec.Timed {
-		p.Note(change.TopicWait, "the end", "there is no duration: until an analysis ends it, or a person does")
+		p.journal.Note(change.TopicWait, "the end", "there is no duration: until an analysis ends it, or a person does")
 		return
 	}
 	end := p.is.AvailableAt.Add(p.spec.Duration)
 	if p.Now.Before(end) {
-		p.WakeAt(end)
-		p.Note(change.TopicWait, "the end", "at "+end.UTC().Format(time.RFC3339))
+		p.journal.WakeAt(end)
+		p.journal.Note(change.TopicWait, "the end", "at "+end.UTC().Format(time.RFC3339))
 		return
 	}
 	p.finishTemplates()
 	if waiting := p.requiredUnderWay(); waiting != "" {
-		p.Note(change.TopicWait, "the end", "its time is over, and it waits for the required analysis "+waiting)
+		p.journal.Note(change.TopicWait, "the end", "its time is over, and it waits for the required analysis "+waiting)
 		return
 	}
 	p.end(v1alpha1.AnalysisPhaseSuccessful, "")
@@ -62,7 +62,7 @@ func (p *pass) goOn() {
 func (p *pass) end(phase v1alpha1.AnalysisPhase, message string) {
 	p.finishTemplates()
 	p.is.Phase, p.is.Message = phase, message
-	p.Note(change.TopicUpdate, "the Experiment is "+string(phase), message)
+	p.journal.Note(change.TopicUpdate, "the Experiment is "+string(phase), message)
 }
 
 // finishTemplates ends those well that did not end badly.

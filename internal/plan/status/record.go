@@ -38,7 +38,7 @@ func (p *Status) Conclude() {
 	p.giveUp()
 	p.setConditions()
 	p.update.Is.Phase, p.update.Is.Message = p.phase()
-	p.timeUpdate()
+	clock{p.world, p.update, p.journal}.timeUpdate()
 	p.Record()
 }
 
