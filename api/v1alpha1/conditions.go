@@ -64,6 +64,13 @@ const (
 // server refuses to change them. It holds nothing up.
 const ConditionPodMetadataFailure RolloutConditionType = "PodMetadataFailure"
 
+// ConditionRouteReleaseFailure is present and True while an object of a traffic router holds something that was put there for this Rollout,
+// which does not name it any more, and the API server refuses to have it taken out.
+const ConditionRouteReleaseFailure RolloutConditionType = "RouteReleaseFailure"
+
+// ReasonRouteUpdateRefused is of the condition RouteReleaseFailure.
+const ReasonRouteUpdateRefused = "RouteUpdateRefused"
+
 // ReasonPodUpdateRefused is of the condition PodMetadataFailure.
 const ReasonPodUpdateRefused = "PodUpdateRefused"
 

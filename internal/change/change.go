@@ -70,6 +70,12 @@ func (DeleteReplicaSet) isChange() {}
 type WriteRoute struct {
 	From, To *unstructured.Unstructured
 	Reason   string
+	// Release: the Rollout does not name the object any more. The shell remembers it if the API server refuses this, for the passes that
+	// follow.
+	Release bool
+	// Independent: nothing waits for this release. The shell remembers a conflict too, or somebody who changes the object all the time
+	// would keep every pass from its end.
+	Independent bool
 }
 
 func (WriteRoute) isChange() {}

@@ -2,8 +2,8 @@ package change
 
 import "time"
 
-// PodRefusal is the API server's refusal to change a pod.
-type PodRefusal struct {
+// Refusal is the API server's refusal to change an object.
+type Refusal struct {
 	Message string
 	At      time.Time
 }

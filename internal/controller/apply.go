@@ -66,6 +66,9 @@ func (r *Rollouts) change(ctx context.Context, rollout *v1alpha1.Rollout, made c
 	case change.UpdateService:
 		return r.patch(ctx, rollout, c.From, c.To.DeepCopy(), "Service")
 	case change.WriteRoute:
+		if c.Release {
+			return r.releaseRoute(ctx, rollout, c)
+		}
 		return r.writeRoute(ctx, rollout, c)
 	case change.UpdatePod:
 		return r.updatePod(ctx, c)

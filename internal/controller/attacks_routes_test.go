@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,6 +121,26 @@ func TestAttackOnARouteOfAnotherNamespace(t *testing.T) {
 	})
 	ns.WaitForRollout("web", "to forget the route", func(ro *v1alpha1.Rollout) bool {
 		return ro.Annotations[v1alpha1.RoutesElsewhereAnnotation] == ""
+	})
+}
+
+// TestARouteThatCannotBeReleasedHoldsNothingElse is S3 within a namespace: the API server refuses to release a route that carries a forged note,
+// and the Rollout that it names is updated all the same, with a condition that says which route to correct.
+func TestARouteThatCannotBeReleasedHoldsNothingElse(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	trap := noted(t, "trap", ns.Name)
+	createObject(t, ns, trap)
+
+	ns.StartClusterController()
+	ns.CreateRollout(labeled(canary(2, "{steps: [{setWeight: 50}]}"), ns))
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to be updated", both(playtest.Healthy, revision("2")))
+	ns.WaitForRollout("web", "to report the route", func(ro *v1alpha1.Rollout) bool {
+		return slices.ContainsFunc(ro.Status.Conditions, func(c v1alpha1.RolloutCondition) bool {
+			return c.Type == v1alpha1.ConditionRouteReleaseFailure && strings.Contains(c.Message, `HTTPRoute "trap"`)
+		})
 	})
 }
 

@@ -35,7 +35,7 @@ func (r *Rollouts) label(ctx context.Context, seen plan.Observed, p *plan.Plan) 
 		case !ok:
 			failures = append(failures, err)
 		case refused(err) || apierrors.IsInternalError(err): // the latter is a webhook that does not answer
-			r.refusals.add(key, update.From.Name, change.PodRefusal{Message: apiMessage(err), At: seen.Now})
+			r.refusals.add(key, update.From.Name, change.Refusal{Message: apiMessage(err), At: seen.Now})
 			p.Wake = seen.Now
 		default:
 			r.refusals.remove(key, update.From.Name)
@@ -57,32 +57,32 @@ func apiMessage(err error) string {
 // refusals remember which pods the API server did not change. After a restart they are found out again.
 type refusals struct {
 	mu  sync.Mutex
-	all map[types.NamespacedName]map[string]change.PodRefusal
+	all map[types.NamespacedName]map[string]change.Refusal
 }
 
 // forgetRefusals is after how long a pod that nobody has tried to change since is forgotten: it is gone.
 const forgetRefusals = 10 * time.Minute
 
 func newRefusals() *refusals {
-	return &refusals{all: map[types.NamespacedName]map[string]change.PodRefusal{}}
+	return &refusals{all: map[types.NamespacedName]map[string]change.Refusal{}}
 }
 
 // of are the refusals for a Rollout's pods.
-func (r *refusals) of(rollout types.NamespacedName) map[string]change.PodRefusal {
+func (r *refusals) of(rollout types.NamespacedName) map[string]change.Refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.all[rollout])
 }
 
-func (r *refusals) add(rollout types.NamespacedName, pod string, refusal change.PodRefusal) {
+func (r *refusals) add(rollout types.NamespacedName, pod string, refusal change.Refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	of := r.all[rollout]
 	if of == nil {
-		of = map[string]change.PodRefusal{}
+		of = map[string]change.Refusal{}
 		r.all[rollout] = of
 	}
-	maps.DeleteFunc(of, func(_ string, old change.PodRefusal) bool { return refusal.At.Sub(old.At) > forgetRefusals })
+	maps.DeleteFunc(of, func(_ string, old change.Refusal) bool { return refusal.At.Sub(old.At) > forgetRefusals })
 	of[pod] = refusal
 }
 

@@ -32,6 +32,8 @@ type Rollouts struct {
 	meters *telemetry.Meters
 	// refusals are what the API server said of pods that it did not change.
 	refusals *refusals
+	// routeRefusals are what it said of objects of traffic routers that it did not release.
+	routeRefusals *refusals
 	// traces tell of updates; nil where nobody asked for it.
 	traces *trace.Updates
 	// workloads reads what a workloadRef refers to.
@@ -45,7 +47,7 @@ type Rollouts struct {
 
 // NewRollouts returns the reconciler of Rollouts, which can be used once it knows how to follow what they name.
 func NewRollouts(p Parts) *Rollouts {
-	r := &Rollouts{writer: newWriter(p.Clock, p.Client, p.Live, p.Log), events: p.Events, late: newLate(), refusals: newRefusals(), meters: p.Meters, policy: p.Policy, engine: p.Engine}
+	r := &Rollouts{writer: newWriter(p.Clock, p.Client, p.Live, p.Log), events: p.Events, late: newLate(), refusals: newRefusals(), routeRefusals: newRefusals(), meters: p.Meters, policy: p.Policy, engine: p.Engine}
 	if r.engine == nil {
 		r.engine = plan.Next
 	}
@@ -75,6 +77,7 @@ func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.R
 		r.telling.forget(req.NamespacedName)
 		r.late.forget(req.NamespacedName)
 		r.refusals.forget(req.NamespacedName)
+		r.routeRefusals.forget(req.NamespacedName)
 		r.meters.Forget(telemetry.Rollouts, req.NamespacedName)
 		r.traces.Forget(req.NamespacedName)
 		return reconcile.Result{}, r.release(ctx, req.NamespacedName)

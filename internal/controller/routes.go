@@ -232,6 +232,23 @@ func (r *Rollouts) lookAtRoutes(ctx context.Context, seen *plan.Observed) error 
 	return nil
 }
 
+// releaseRoute changes or deletes an object that the Rollout does not name any more. What the API server refuses is no error of this process:
+// it is remembered, and the next pass, which follows at once, decides what it means. Where nothing waits for the release a conflict counts
+// as much: somebody may change the object all the time.
+func (r *Rollouts) releaseRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
+	key, object := client.ObjectKeyFromObject(rollout), routers.FormatKey(traffic.KeyOf(c.From))
+	err := r.writeRoute(ctx, rollout, c)
+	if refused(err) || apierrors.IsInternalError(err) || c.Independent && movedOn(err) {
+		r.log.WarnContext(ctx, "a route cannot be released", "rollout", key.String(), "route", object, "error", err)
+		r.routeRefusals.add(key, object, change.Refusal{Message: apiMessage(err), At: r.clock.Now()})
+		return fmt.Errorf("%w: %w", errBehind, err)
+	}
+	if err == nil {
+		r.routeRefusals.remove(key, object)
+	}
+	return err
+}
+
 // writeRoute creates, changes or deletes an object of a traffic router.
 func (r *Rollouts) writeRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
 	key := client.ObjectKeyFromObject(rollout)

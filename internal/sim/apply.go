@@ -69,7 +69,9 @@ type Outcome struct {
 	// ServiceFailure is why a Service could not be created. The plan must be made anew with it.
 	ServiceFailure *change.CreateFailure
 	// PodRefusals are why pods could not be changed, by their names. The next observation has them.
-	PodRefusals map[string]change.PodRefusal
+	PodRefusals map[string]change.Refusal
+	// RouteRefusals are why objects of traffic routers could not be released, by their keys. The next observation has them.
+	RouteRefusals map[string]change.Refusal
 	// Idle tells of a write that would have changed nothing, which a plan must not ask for.
 	Idle string
 	// Garbled tells of a write that led to something else than what was decided; in tier two alone.
@@ -156,7 +158,7 @@ func (a *application) changes(changes []change.Change) {
 		case change.UpdateService:
 			a.updateService(c.From, c.To)
 		case change.WriteRoute:
-			a.writeRoute(c.From, c.To)
+			a.writeRoute(c)
 		case change.UpdatePod:
 			a.updatePod(c.From, c.To)
 		case change.EvictPod:

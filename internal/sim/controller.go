@@ -28,7 +28,9 @@ type Controller struct {
 	world     *World
 	due, wake time.Time
 	// refusals of the API server to change pods, as far as this process knows of them.
-	refusals map[string]change.PodRefusal
+	refusals map[string]change.Refusal
+	// routeRefusals are those to release objects of traffic routers.
+	routeRefusals map[string]change.Refusal
 }
 
 // Pass is one round of the controller.
@@ -108,7 +110,7 @@ func (c *Controller) Act() {
 	if observed.Rollout == nil {
 		return
 	}
-	observed.PodRefusals = maps.Clone(c.refusals)
+	observed.PodRefusals, observed.RouteRefusals = maps.Clone(c.refusals), maps.Clone(c.routeRefusals)
 	pass := Pass{Observed: observed, Stale: !w.isNewest(observed), Unseen: unseen.losses, UnseenEvictions: unseen.evictions}
 	crashAfter := -1
 	if c.CrashAfter != nil {
@@ -149,8 +151,14 @@ func (c *Controller) Act() {
 // remember keeps what the API server said of pods that it did not change, and looks again where it said it for the first time.
 func (c *Controller) remember(pass Pass) {
 	if pass.Crashed {
-		c.refusals = nil
+		c.refusals, c.routeRefusals = nil, nil
 		return
+	}
+	if len(pass.RouteRefusals) > 0 {
+		if c.routeRefusals == nil {
+			c.routeRefusals = map[string]change.Refusal{}
+		}
+		maps.Copy(c.routeRefusals, pass.RouteRefusals)
 	}
 	for _, made := range pass.Plan.Label {
 		if update, ok := made.(change.UpdatePod); ok {
@@ -159,7 +167,7 @@ func (c *Controller) remember(pass Pass) {
 	}
 	if len(pass.PodRefusals) > 0 {
 		if c.refusals == nil {
-			c.refusals = map[string]change.PodRefusal{}
+			c.refusals = map[string]change.Refusal{}
 		}
 		maps.Copy(c.refusals, pass.PodRefusals)
 		c.Notify()

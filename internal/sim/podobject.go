@@ -134,9 +134,9 @@ func (a *application) updatePod(from, to *corev1.Pod) {
 	case have != nil && a.labelsRefused != "":
 		a.Writes--
 		if a.PodRefusals == nil {
-			a.PodRefusals = map[string]change.PodRefusal{}
+			a.PodRefusals = map[string]change.Refusal{}
 		}
-		a.PodRefusals[from.Name] = change.PodRefusal{Message: fmt.Sprintf("pods %q is forbidden: %s", from.Name, a.labelsRefused), At: a.now}
+		a.PodRefusals[from.Name] = change.Refusal{Message: fmt.Sprintf("pods %q is forbidden: %s", from.Name, a.labelsRefused), At: a.now}
 	case have == nil: // it is gone, and needs nothing any more
 	case have.version != from.ResourceVersion:
 		a.Writes--

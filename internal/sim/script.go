@@ -165,7 +165,7 @@ func init() {
 		"delete":   (*Script).remove,
 		"renew":    plain((*World).Renew),
 		"refuse":   (*Script).refuse,
-		"allow":    plain(func(w *World) { w.Refuse("") }),
+		"allow":    plain(func(w *World) { w.Refuse(""); w.RefuseReleases("") }),
 		"labels":   (*Script).refuseLabels,
 		"take":     (*Script).take,
 		"restart":  (*Script).restart,
@@ -340,6 +340,10 @@ func (s *Script) remove(args []string) (string, error) {
 }
 
 func (s *Script) refuse(args []string) (string, error) {
+	if first(args) == "releases" {
+		s.World.RefuseReleases(strings.Join(args[1:], " "))
+		return "", nil
+	}
 	s.World.Refuse(last(args))
 	return "", nil
 }

@@ -15,15 +15,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
 // routes are the objects of traffic routers, and what watches have shown of them. Like Services they are immutable here.
 type routes struct {
 	now  traffic.Objects
 	past past[traffic.Objects]
+	// refused is why the API server changes no object that is to be released, empty if it does.
+	refused string
 }
+
+// RefuseReleases has the API server refuse with a message to change what is to be released; an empty one ends that.
+func (w *World) RefuseReleases(message string) { w.routes.refused = message }
 
 // Routes are the objects of traffic routers as they are now, not to be modified.
 func (w *World) Routes() traffic.Objects { return w.routes.now }
@@ -59,8 +66,15 @@ func (w *World) putRoutes(next traffic.Objects) {
 // sawAllRoutes reports whether a view shows the routes as they are.
 func (w *World) sawAllRoutes(o plan.Observed) bool { return maps.Equal(o.Routes, w.routes.now) }
 
-func (a *application) writeRoute(from, to *unstructured.Unstructured) {
+func (a *application) writeRoute(c change.WriteRoute) {
+	from, to := c.From, c.To
 	if !a.may() {
+		return
+	}
+	if c.Release && a.routes.refused != "" {
+		a.Writes--
+		a.Conflict = true
+		a.RouteRefusals = map[string]change.Refusal{routers.FormatKey(traffic.KeyOf(from)): {Message: a.routes.refused, At: a.now}}
 		return
 	}
 	if from == nil {
@@ -183,6 +197,10 @@ func (s *Script) restoreRoute(args []string) (string, error) {
 		s.World.PutRoute(HTTPRoute("web", "web-stable"))
 	case "Ingress":
 		s.World.PutRoute(Ingress("web", "web-stable"))
+	case "trap": // somebody else's route with a forged note
+		trap := HTTPRoute("trap", "elsewhere")
+		trap.SetAnnotations(map[string]string{v1alpha1.GatewayAPINotesAnnotation: `{"default/web": {"label": "x"}}`})
+		s.World.PutRoute(trap)
 	default:
 		return "", fmt.Errorf("route %q: write HTTPRoute or Ingress", last(args))
 	}

@@ -16,7 +16,7 @@ func warningsOf(o Objects) []string {
 	}
 	for _, c := range o.Rollout.Status.Conditions {
 		switch c.Type {
-		case v1alpha1.ConditionCanaryOverload, v1alpha1.ConditionPodMetadataFailure:
+		case v1alpha1.ConditionCanaryOverload, v1alpha1.ConditionPodMetadataFailure, v1alpha1.ConditionRouteReleaseFailure:
 			if c.Status == corev1.ConditionTrue {
 				warnings = append(warnings, c.Message)
 			}

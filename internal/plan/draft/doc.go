@@ -22,6 +22,10 @@ type Draft struct {
 	serviceEdits map[string]change.UpdateService
 	// RouteWrites are the changes to objects of traffic routers, in the order of the routers.
 	RouteWrites []change.Change
+	// tied are those of RouteWrites, and of the releases that the API server refuses, for which pods and Services wait.
+	tied int
+	// Unreleased are why objects of traffic routers cannot be released.
+	Unreleased []string
 	// Held: traffic would come back to the stable version, and how many pods that has is not known yet, or too few. Routers are left as they
 	// are: after a crash some may have given back more than the others, or have been given more than the status tells.
 	Held bool

@@ -23,16 +23,9 @@ const notNamed = "the Rollout does not name it any more"
 // is seen to tell the Services apart are these released.
 func (d *Draft) GiveBack(named ...traffic.Router) {
 	d.recordElsewhere(named)
-	routes := d.unnamedRoutes(named)
-	if len(routes) > 0 && !d.carriesAlone() {
-		return
-	}
-	for _, route := range routes {
-		d.RouteWrites = append(d.RouteWrites, route)
-		d.journal.Note(change.TopicRoute, "release "+route.From.GetKind()+" "+route.From.GetName(), route.Reason)
-	}
 	unnamed := d.world.UnnamedServices()
-	if len(d.update.Problems) > 0 || len(d.RouteWrites) > 0 && d.answer(unnamed) {
+	d.tied = len(d.RouteWrites)
+	if !d.releaseRoutes(d.unnamedRoutes(named)) || len(d.update.Problems) > 0 || d.tied > 0 && d.answer(unnamed) {
 		return
 	}
 	for _, s := range unnamed {

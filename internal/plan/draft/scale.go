@@ -33,7 +33,7 @@ func (d *Draft) MayNotScale() string {
 	if d.update.DecidesFast() {
 		return "whether the version runs still has to be recorded first"
 	}
-	if !d.world.IsRouted() && len(d.RouteWrites) > 0 {
+	if !d.world.IsRouted() && d.tied > 0 {
 		return "what a router was told has to be taken back first"
 	}
 	return d.world.UnseenSize()

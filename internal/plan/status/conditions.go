@@ -27,6 +27,7 @@ func (p *Status) setConditions() {
 	p.setHealthy()
 	p.setReplicaFailure()
 	p.setPodMetadataFailure()
+	p.setRouteReleaseFailure()
 	p.setOverload()
 	p.setProgressing()
 	p.tellTrouble()
@@ -185,6 +186,16 @@ func truth(b bool) corev1.ConditionStatus {
 		return corev1.ConditionTrue
 	}
 	return corev1.ConditionFalse
+}
+
+// setRouteReleaseFailure reports which objects of traffic routers hold something of this Rollout that cannot be taken out.
+func (p *Status) setRouteReleaseFailure() {
+	if len(p.draft.Unreleased) == 0 {
+		p.update.Remove(v1alpha1.ConditionRouteReleaseFailure)
+		return
+	}
+	p.update.SetTrue(v1alpha1.ConditionRouteReleaseFailure, v1alpha1.ReasonRouteUpdateRefused, clean.Text("what this Rollout put there cannot be taken out of "+
+		strings.Join(p.draft.Unreleased, "; ")+": correct the route, or delete it"))
 }
 
 // setPodMetadataFailure reports how many pods the API server refuses to label, and why.

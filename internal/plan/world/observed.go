@@ -40,7 +40,10 @@ type Observed struct {
 	Pods map[string][]*corev1.Pod
 	// PodRefusals are why the API server did not change pods that earlier plans wanted to label, by the pods' names, and when. What is
 	// missing here is found out by trying again.
-	PodRefusals map[string]change.PodRefusal
+	PodRefusals map[string]change.Refusal
+	// RouteRefusals are why the API server did not change objects of traffic routers that earlier plans wanted to release, by their
+	// [routers.FormatKey], and when. What is missing here is found out by trying again.
+	RouteRefusals map[string]change.Refusal
 	// Workload is what spec.workloadRef refers to: an *appsv1.Deployment, *appsv1.ReplicaSet or *corev1.PodTemplate. Nil: there is
 	// none of that name.
 	Workload metav1.Object

@@ -1,0 +1,93 @@
+package draft
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
+)
+
+// releaseRetry is how often a release that the API server refused is tried again: what refused it may change without the Rollout changing.
+const releaseRetry = 30 * time.Second
+
+// releaseRoutes releases routes, and reports whether the stable version can carry what comes by them. Where it cannot, those that send to this
+// Rollout's Services stay as they are.
+func (d *Draft) releaseRoutes(routes []change.WriteRoute) (carried bool) {
+	carried = true
+	for _, route := range routes {
+		route.Release, route.Independent = true, !d.sendsHere(route.From)
+		switch {
+		case !route.Independent && carried && !d.carriesAlone():
+			carried = false
+		case !route.Independent && !carried:
+		case d.releaseRefused(route):
+		default:
+			d.RouteWrites = append(d.RouteWrites, route)
+			d.journal.Note(change.TopicRoute, "release "+route.From.GetKind()+" "+route.From.GetName(), route.Reason)
+		}
+		if !route.Independent && carried {
+			d.tied++
+		}
+	}
+	return carried
+}
+
+// sendsHere reports whether an object of a traffic router names a Service of this Rollout: one of the spec, or one that it has marked and not
+// given back yet. Only then may requests come by it, and pods and Services wait for its release. What is noted on any other object has no
+// claim to hold this Rollout: anybody may have written it.
+func (d *Draft) sendsHere(o *unstructured.Unstructured) bool {
+	services := map[string]bool{}
+	for _, ref := range spec.Services(d.world.Rollout) {
+		services[ref.Name] = true
+	}
+	for _, s := range d.world.UnnamedServices() {
+		services[s.Name] = true
+	}
+	return namesAny(o.Object["spec"], services)
+}
+
+// namesAny reports whether a reference to one of the Services is anywhere in a value.
+func namesAny(value any, services map[string]bool) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		name, _ := v["name"].(string)
+		if kind, typed := v["kind"].(string); services[name] && (!typed || kind == "Service") {
+			return true
+		}
+		for _, below := range v {
+			if namesAny(below, services) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, func(below any) bool { return namesAny(below, services) })
+	}
+	return false
+}
+
+// releaseRefused reports whether the API server has refused a release a moment ago. It is tried again after a while; meanwhile the rest goes on.
+func (d *Draft) releaseRefused(route change.WriteRoute) bool {
+	key := traffic.KeyOf(route.From)
+	refusal, known := d.world.RouteRefusals[routers.FormatKey(key)]
+	if !known {
+		return false
+	}
+	object := fmt.Sprintf("%s %q", key.Kind, key.Name)
+	if key.Namespace != d.world.Rollout.Namespace {
+		object += " of namespace " + key.Namespace
+	}
+	d.Unreleased = append(d.Unreleased, object+": "+refusal.Message)
+	again := refusal.At.Add(releaseRetry)
+	if !d.world.Now.Before(again) {
+		return false
+	}
+	d.journal.Note(change.TopicWait, "the release of "+object, refusal.Message)
+	d.journal.WakeAt(again)
+	return true
+}
