@@ -28,6 +28,8 @@ func (p *BlueGreen) servesStill() (v *world.Version, why string) {
 	switch {
 	case p.update.State() == progress.Aborted && p.world.Stable != nil:
 		return p.world.Stable, "the update was aborted"
+	case third != nil && third.Desired() == 0 && p.world.Stable == nil && p.world.Remaining().Certain() > 0: // it is to have no pods, and others do
+		return p.world.Remaining(), p.update.WhyGone()
 	case third != nil && (third.Fleet().Serving() > 0 || p.world.Stable.Fleet().Serving() == 0):
 		return third, "it has served until now"
 	case p.world.Stable != nil:

@@ -79,6 +79,8 @@ var regressions = []struct {
 	{Trial{Seed: 1205, Moves: []int{0, 1, 5}, Without: quiet}, "a rollback that began and ended in one pass had no clock, so nobody knew that it was one"},
 	{Trial{Seed: 492, Shell: true, Standby: true, Hostile: true, Moves: []int{1, 3, 4}, Without: []Disorder{Staleness, Crashes, Timeouts}}, "the pass that found the name of the new ReplicaSet taken pointed nothing back"},
 	{Trial{Seed: 319, Shell: true, Moves: []int{1, 4, 7}, Without: []Disorder{Crashes, Delays, Timeouts}}, "a version that a switch without a record had reached was overtaken without its delay"},
+	{Trial{Seed: 516749, Hands: true, Moves: []int{1, 2, 6}, Without: quiet}, "the active Service stayed at a version that was scaled to nothing, the stable one being gone, while the preview had pods"},
+	{Trial{Seed: 513350, Hands: true, Moves: []int{2, 3, 4}, Without: []Disorder{Crashes}}, "the same, behind stale caches"},
 	{Trial{Seed: 493, Shell: true, Hostile: true, Moves: []int{0, 1, 2, 3, 4, 5, 7, 8, 9}, Without: []Disorder{Staleness}}, "the rules': pods that were killed a moment ago were counted on, though the pass had looked at them"},
 }
 
