@@ -2,11 +2,17 @@ package view
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
+
+// warning are the conditions that warn where they are true.
+var warning = []v1alpha1.RolloutConditionType{
+	v1alpha1.ConditionCanaryOverload, v1alpha1.ConditionPodMetadataFailure, v1alpha1.ConditionRouteReleaseFailure,
+}
 
 // warningsOf are what a person should know although it holds nothing up.
 func warningsOf(o Objects) []string {
@@ -15,11 +21,8 @@ func warningsOf(o Objects) []string {
 		warnings = append(warnings, text)
 	}
 	for _, c := range o.Rollout.Status.Conditions {
-		switch c.Type {
-		case v1alpha1.ConditionCanaryOverload, v1alpha1.ConditionPodMetadataFailure, v1alpha1.ConditionRouteReleaseFailure:
-			if c.Status == corev1.ConditionTrue {
-				warnings = append(warnings, c.Message)
-			}
+		if c.Status == corev1.ConditionTrue && slices.Contains(warning, c.Type) {
+			warnings = append(warnings, c.Message)
 		}
 	}
 	return warnings
