@@ -100,7 +100,7 @@ var disturbances = []disturbance{
 
 	{1, "the Deployment goes", func(h *history) { h.world.DeleteDeployment() }},
 	{2, "the clock jumps", func(h *history) { h.world.Jump(time.Duration(h.IntN(300)) * time.Second) }},
-	{1, "an event comes twice", func(h *history) { h.world.Loop().Nudge() }},
+	{1, "an event comes twice", func(h *history) { h.world.Nudge() }},
 }
 
 // image is one of a few, so that one often comes back to an old one.
@@ -185,20 +185,24 @@ func (h *history) disturb(i int) {
 	n := h.IntN(total)
 	for _, d := range disturbances {
 		if n -= d.often; n < 0 {
+			h.doing = d.name
 			h.user(func() { d.do(h) })
 			h.describe(fmt.Sprintf("[%d] %s", i, strings.ToUpper(d.name)))
 			return
 		}
 	}
+	h.doing = "autoscaling"
 	h.describe(fmt.Sprintf("[%d] AUTOSCALING", i))
 	h.autoscale()
 }
 
 // user does something from outside and tells the rules.
 func (h *history) user(do func()) {
-	h.rules.before()
-	do()
-	h.rules.after()
+	h.noting(func() {
+		h.rules.before()
+		do()
+		h.rules.after()
+	})
 }
 
 // mend undoes all that is broken.

@@ -61,8 +61,8 @@ var experimentDisturbances = []experimentDisturbance{
 	{1, "quota", func(l *laboratory) { l.world.SetQuota(l.IntN(12)) }},
 	{1, "no quota", func(l *laboratory) { l.world.SetQuota(-1) }},
 	{1, "delete a template", func(l *laboratory) { l.world.DeleteTemplate(measured[l.IntN(len(measured))]) }},
-	{2, "restore the templates", func(l *laboratory) { l.world.PutTemplates(templatesToMeasure()) }},
-	{2, "the clock jumps", func(l *laboratory) { l.jump(time.Duration(l.IntN(120)) * time.Second) }},
+	{2, "restore the templates", func(l *laboratory) { l.world.RestoreTemplates() }},
+	{2, "the clock jumps", func(l *laboratory) { l.world.Jump(time.Duration(l.IntN(120)) * time.Second) }},
 	{6, "nothing", func(*laboratory) {}},
 }
 
@@ -85,7 +85,7 @@ var (
 		{2, "pause", func(l *laboratory) { l.world.Pause(true) }},
 		{4, "resume", func(l *laboratory) { l.world.Pause(false) }},
 		{2, "other steps", func(l *laboratory) { l.world.Edit(l.setSteps) }},
-		{1, "an event comes twice", func(l *laboratory) { l.world.Loop().Nudge() }},
+		{1, "an event comes twice", func(l *laboratory) { l.world.Nudge() }},
 	}
 )
 
@@ -112,6 +112,12 @@ func (l *laboratory) meanwhile() {
 	if l.calm || l.fault != nil || l.Moves != nil && len(l.Moves) == 0 {
 		return
 	}
+	if l.replay != nil {
+		l.interrupt(l.user)
+		return
+	}
+	l.between = true
+	defer func() { l.between = false }()
 	choices := l.Rand
 	l.Rand = l.chaos // the choices of the moves stay as they are without this one
 	l.disturb(-1)
@@ -120,7 +126,11 @@ func (l *laboratory) meanwhile() {
 
 // user does something from outside and tells the rules.
 func (l *laboratory) user(what string, do func()) {
-	do()
+	if _, name, ok := strings.Cut(what, "] "); ok {
+		what = name // without its place among the moves
+	}
+	l.doing = strings.ToLower(what)
+	l.noting(do)
 	l.rules.outside(strings.Contains(strings.ToLower(what), "delete"))
 	if l.telling {
 		l.log("%s %s: %s", l.world.Elapsed(), what, l.summary())
@@ -142,9 +152,8 @@ func (l *laboratory) edit(change func(*v1alpha1.Experiment)) {
 	}
 }
 
-// jump moves the clock. Nobody had that time.
-func (l *laboratory) jump(by time.Duration) {
-	l.world.Jump(by)
+// jumped allows for a clock that was moved. Nobody had that time.
+func (l *laboratory) jumped(by time.Duration) {
 	l.rules.measured.later(by)
 	l.rules.bulletin.later(by)
 }
@@ -156,7 +165,7 @@ func (l *laboratory) mend() {
 		w.Refuse("")
 		w.RefuseRuns("")
 		w.SetQuota(-1)
-		w.PutTemplates(templatesToMeasure())
+		w.RestoreTemplates()
 		for i := 1; i <= 4; i++ {
 			w.SetFate(fmt.Sprintf("v%d", i), sim.Fate{Start: w.PodStart})
 		}

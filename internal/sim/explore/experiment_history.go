@@ -29,18 +29,27 @@ func newLaboratory(h *history, s Subject) *laboratory {
 	l := &laboratory{history: h}
 	h.sow(0)
 	h.stir()
-	h.world = sim.New(sim.Options{PodStart: time.Duration(1+h.IntN(15)) * time.Second, Rand: h.chaos, Lag: h.lag})
+	h.create(sim.Options{PodStart: time.Duration(1+h.IntN(15)) * time.Second, Lag: h.lag})
+	h.world.jumped = l.jumped
 	l.rules = newExperimentRules(l)
 	w := h.world
 	w.Watch, w.Wrote = l.rules.watch, l.rules.wrote
-	w.PutTemplates(templatesToMeasure())
 	l.alone = h.IntN(5) < 2
-	if l.alone {
+	if h.replay != nil {
+		l.alone = h.replay.alone
+	}
+	h.begin(func() {
+		w.RestoreTemplates()
+		if !l.alone {
+			w.Create(l.rollout())
+			return
+		}
 		for i := range 1 + h.IntN(2) {
 			w.CreateExperiment(l.experiment(fmt.Sprintf("demo-%d", i)))
 		}
-	} else {
-		w.Create(l.rollout())
+	})
+	if record := h.fate.record; record != nil {
+		record.alone = l.alone
 	}
 	l.control(s)
 	return l
@@ -51,7 +60,7 @@ func (l *laboratory) control(s Subject) {
 	h, w := l.history, l.world
 	if h.Shell {
 		o := shell.Options{
-			World: w, Routed: true, Rand: h.chaos, Engine: s.Engine, Experiment: s.Experiment, Judge: s.Measure, Break: s.Break, Weather: h.weather(),
+			World: w.World, Routed: true, Fate: h.fate, Engine: s.Engine, Experiment: s.Experiment, Judge: s.Measure, Break: s.Break, Weather: h.weather(),
 			Measure: func(r metric.Request) sim.Measurement { return l.measure(r) }, Meanwhile: l.meanwhile,
 			OnPass: l.rules.pass, OnExperimentPlan: l.rules.planned, OnExperimentPass: l.rules.experimentPass, OnAnalysisPass: l.rules.analysisPass,
 			OnStart: l.rules.startOver, OnTold: l.rules.bulletin.tells, OnEvent: l.rules.bulletin.publishes,
@@ -74,7 +83,11 @@ func (l *laboratory) control(s Subject) {
 
 // view is how old what a controller sees is.
 func (l *laboratory) view() sim.View {
-	v := l.history.view()
+	return l.fate.view("view", l.anyView)
+}
+
+func (l *laboratory) anyView() sim.View {
+	v := l.history.anyView()
 	if !l.calm && l.chaos.IntN(1000) < l.stale {
 		v.Experiments = l.chaos.IntN(5)
 		if l.chaos.IntN(4) == 0 {
@@ -104,21 +117,33 @@ var measured = []string{"once", "thrice", "streak", "watch"}
 
 // measure is what comes of a measurement: something good more often than not, mostly at once.
 func (l *laboratory) measure(r metric.Request) sim.Measurement {
-	m := sim.Measurement{Takes: []time.Duration{0, 0, 200 * time.Millisecond, 3 * time.Second, 20 * time.Second}[l.chaos.IntN(5)]}
+	v := l.fate.verdict("measured", l.anyMeasurement)
+	m := sim.Measurement{Takes: v.after}
 	l.rules.measured.asked(r, m)
-	m.Phase = v1alpha1.AnalysisPhaseSuccessful
+	m.Phase = v.phase
+	if v.phase == v1alpha1.AnalysisPhaseError {
+		m.Phase, m.Reading, m.Err = v1alpha1.AnalysisPhaseSuccessful, metric.Reading{}, "nothing answers"
+	}
+	return m
+}
+
+func (l *laboratory) anyMeasurement() verdict {
+	v := verdict{
+		phase: v1alpha1.AnalysisPhaseSuccessful,
+		after: []time.Duration{0, 0, 200 * time.Millisecond, 3 * time.Second, 20 * time.Second}[l.chaos.IntN(5)],
+	}
 	if l.calm {
-		return m
+		return v
 	}
 	switch l.chaos.IntN(12) {
 	case 0:
-		m.Phase = v1alpha1.AnalysisPhaseFailed
+		v.phase = v1alpha1.AnalysisPhaseFailed
 	case 1:
-		m.Reading, m.Err = metric.Reading{}, "nothing answers"
+		v.phase = v1alpha1.AnalysisPhaseError
 	case 2:
-		m.Phase = v1alpha1.AnalysisPhaseInconclusive
+		v.phase = v1alpha1.AnalysisPhaseInconclusive
 	}
-	return m
+	return v
 }
 
 // duration is how long an Experiment runs, sometimes until somebody ends it.
@@ -226,6 +251,20 @@ func (l *laboratory) play() *Fault {
 	if l.shell != nil {
 		defer l.shell.Stop()
 	}
+	l.proceed()
+	if l.fault == nil {
+		l.end()
+	}
+	return l.fault
+}
+
+// proceed lets people and fate do things.
+func (l *laboratory) proceed() {
+	if l.replay != nil {
+		l.playAgain(l.run, l.user)
+		return
+	}
+	defer l.endRecording()
 	l.run(time.Duration(l.IntN(40)) * time.Second)
 	if !l.alone { // or nothing would be tried
 		l.user("new image", func() { l.world.SetImage("v2") })
@@ -236,23 +275,21 @@ func (l *laboratory) play() *Fault {
 			continue
 		}
 		if l.fault != nil {
-			return l.fault
+			return
 		}
 		l.disturb(i)
 		l.attack(uint64(i + 1))
 		gap := []time.Duration{50 * time.Millisecond, 2 * time.Second, 10 * time.Second, time.Minute, 3 * time.Minute}[l.IntN(5)]
 		l.run(time.Duration(l.Int64N(int64(gap))))
 	}
-	if l.fault == nil {
-		l.end()
-	}
-	return l.fault
 }
 
 // run lets time pass.
 func (l *laboratory) run(d time.Duration) {
 	until := l.world.Now().Add(d)
+	l.until, l.ran = until.Sub(sim.Start), true
 	for l.fault == nil && l.rules.passes < enough && l.world.Step(until) {
+		l.goesOn()
 	}
 	if l.fault == nil && l.rules.passes >= enough {
 		l.fail("convergence", "%d passes: %s", l.rules.passes, l.summary())
@@ -277,6 +314,7 @@ func (l *laboratory) settle() {
 		if !l.world.Step(until) {
 			break
 		}
+		l.goesOn()
 	}
 	if l.fault == nil {
 		l.fail("convergence", "things still happen after two hours, or %d passes: %s", l.rules.passes, l.summary())
@@ -347,7 +385,7 @@ func (l *laboratory) goOn() {
 func (l *laboratory) summary() string {
 	text := ""
 	if ro := l.world.Rollout(); ro != nil {
-		text = summary(l.world) + " experiment " + ro.Status.Canary.CurrentExperiment + ", "
+		text = summary(l.world.World) + " experiment " + ro.Status.Canary.CurrentExperiment + ", "
 	}
 	for _, ex := range l.world.Experiments() {
 		text += fmt.Sprintf("%s %s %s; ", ex.Name, ex.Status.Phase, ex.Status.Message)

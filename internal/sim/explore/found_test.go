@@ -6,7 +6,7 @@ import "testing"
 // docs/reliability.md tells which. That one is played first, and the others only if it no longer finds it.
 func isFound(t *testing.T, rule string, play func(seed uint64) *Fault) {
 	t.Helper()
-	found := func(seed uint64) *Fault {
+	finds := func(seed uint64) *Fault {
 		if fault := play(seed); fault != nil && (rule == "" || fault.Rule == rule) {
 			return fault
 		}
@@ -14,13 +14,13 @@ func isFound(t *testing.T, rule string, play func(seed uint64) *Fault) {
 	}
 	told := toldOf(t)
 	if told.seed != 0 {
-		if fault := found(told.seed); fault != nil && fault.Rule == told.rule {
+		if fault := finds(told.seed); fault != nil && fault.Rule == told.rule {
 			t.Logf("found by seed %d: %s: %s", told.seed, fault.Rule, fault.Text)
 			return
 		}
 	}
 	for seed := uint64(1); seed <= mostSeeds; seed++ {
-		fault := found(seed)
+		fault := finds(seed)
 		switch {
 		case fault == nil:
 		case *rewrite:

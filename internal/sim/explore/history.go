@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -41,7 +42,21 @@ type history struct {
 
 	Trial
 	engine Engine
-	world  *sim.World
+	world  *people
+	// fate makes the choices of the world.
+	fate *fate
+	// until is until when time was to pass last, doing the name of what is being done.
+	until time.Duration
+	// ran: time was to pass since the last move.
+	ran   bool
+	doing string
+	// between: something happens in the middle of a pass.
+	between bool
+	// busy is how many things happened in this instant.
+	busy int
+	at   time.Time
+	// interrupts are how many moves of a recording have come in the middle of a pass.
+	interrupts int
 	// shell is what is in charge in tier two.
 	shell *shell.Shell
 	rules rules
@@ -63,10 +78,19 @@ const enough = 4000
 
 // Play plays a history and returns what is wrong with it, nil if nothing is. log, if there is one, is told of all that happens.
 func Play(t Trial, s Subject, log func(format string, args ...any)) *Fault {
+	return play(t, s, log, nil)
+}
+
+// play also records the history, if it is given what to write into.
+func play(t Trial, s Subject, log func(format string, args ...any), record *recording) *Fault {
 	h := &history{Trial: t, engine: s.Engine, log: log, telling: log != nil}
 	for i, r := range []**rand.Rand{&h.Rand, &h.chaos} {
 		h.sources[i] = rand.NewPCG(0, 0)
 		*r = rand.New(h.sources[i])
+	}
+	h.fate = &fate{
+		dice: shell.Dice{Rand: h.chaos}, record: record, replay: t.replay,
+		now: func() time.Duration { return h.world.Elapsed() }, calm: func() bool { return h.calm },
 	}
 	if log == nil {
 		h.log = func(string, ...any) {}
@@ -75,7 +99,7 @@ func Play(t Trial, s Subject, log func(format string, args ...any)) *Fault {
 		return newLaboratory(h, s).play()
 	}
 	h.build(s)
-	h.play()
+	h.proceed()
 	if h.fault == nil {
 		h.end()
 	}
@@ -118,15 +142,17 @@ func (h *history) stir() {
 func (h *history) build(s Subject) {
 	h.sow(0)
 	h.stir()
-	h.world = sim.New(sim.Options{
-		PodStart: time.Duration(1+h.IntN(15)) * time.Second, Rand: h.chaos, RoundTrip: h.Seed%16 == 0, Lag: h.lag, Verdict: h.verdict,
+	h.create(sim.Options{
+		PodStart: time.Duration(1+h.IntN(15)) * time.Second, RoundTrip: h.Seed%16 == 0, Lag: h.lag, Verdict: h.verdict,
 	})
-	h.rules = rules{history: h, world: h.world, told: map[string]bool{}}
+	h.rules = rules{history: h, world: h.world.World, told: map[string]bool{}}
 	h.rules.weights = weights{left: map[string]departure{}}
 	h.rules.switches = switches{served: map[string]bool{}, left: map[string]departure{}, approved: map[string]bool{}}
 	h.world.Watch, h.world.Wrote = h.rules.watch, h.rules.wrote
-	h.furnish()
-	h.world.Create(h.rollout())
+	h.begin(func() {
+		h.furnish()
+		h.world.Create(h.rollout())
+	})
 	h.control(s)
 	h.rules.after()
 	h.describe("BEGINS")
@@ -136,7 +162,7 @@ func (h *history) build(s Subject) {
 func (h *history) control(s Subject) {
 	if h.Shell {
 		o := shell.Options{
-			World: h.world, Routed: h.Routed, Rand: h.chaos, Engine: s.Engine, Break: s.Break, Weather: h.weather(),
+			World: h.world.World, Routed: h.Routed, Fate: h.fate, Engine: s.Engine, Break: s.Break, Weather: h.weather(),
 			OnPlan: h.rules.plan, OnWrite: h.rules.write, OnPass: h.rules.pass, Meanwhile: h.meanwhile,
 		}
 		h.attend(&o)
@@ -151,19 +177,23 @@ func (h *history) control(s Subject) {
 // describe tells what is asked of the controller now.
 func (h *history) describe(what string) {
 	if h.telling {
-		h.log("%s %s: %s", h.world.Elapsed(), what, describe(h.world))
+		h.log("%s %s: %s", h.world.Elapsed(), what, describe(h.world.World))
 	}
 }
 
 func (h *history) lag() time.Duration {
-	if h.slowest == 0 {
-		return 0
-	}
-	return time.Duration(h.chaos.Int64N(int64(h.slowest)))
+	return h.fate.time("lag", func() time.Duration {
+		if h.slowest == 0 {
+			return 0
+		}
+		return time.Duration(h.chaos.Int64N(int64(h.slowest)))
+	})
 }
 
 // view is how old what the controller sees is. Each kind of object has a watch of its own, and may be late alone.
-func (h *history) view() sim.View {
+func (h *history) view() sim.View { return h.fate.view("view", h.anyView) }
+
+func (h *history) anyView() sim.View {
 	if h.calm || h.chaos.IntN(1000) >= h.stale {
 		return sim.View{}
 	}
@@ -188,22 +218,34 @@ func (h *history) view() sim.View {
 }
 
 func (h *history) crashAfter() int {
-	if h.calm || h.chaos.IntN(1000) >= h.crash {
-		return -1
-	}
-	return h.chaos.IntN(4)
+	return draw(h.fate, "crash", -1, strconv.Itoa, strconv.Atoi, func() int {
+		if h.calm || h.chaos.IntN(1000) >= h.crash {
+			return -1
+		}
+		return h.chaos.IntN(4)
+	})
 }
 
 // deafness is how long a watch has been cut off.
 func (h *history) deafness() time.Duration {
-	if h.calm || h.deaf == 0 || h.chaos.IntN(1000) >= h.deaf {
-		return 0
-	}
-	return time.Duration(h.chaos.IntN(40)) * time.Second
+	return h.fate.time("deaf", func() time.Duration {
+		if h.calm || h.deaf == 0 || h.chaos.IntN(1000) >= h.deaf {
+			return 0
+		}
+		return time.Duration(h.chaos.IntN(40)) * time.Second
+	})
 }
 
 // verdict is how an analysis goes: well more often than not. One in the background may go on for ever.
 func (h *history) verdict(run *v1alpha1.AnalysisRun) (v1alpha1.AnalysisPhase, time.Duration) {
+	v := h.fate.verdict("verdict", func() (v verdict) {
+		v.phase, v.after = h.anyVerdict(run)
+		return v
+	})
+	return v.phase, v.after
+}
+
+func (h *history) anyVerdict(run *v1alpha1.AnalysisRun) (v1alpha1.AnalysisPhase, time.Duration) {
 	after := time.Duration(h.chaos.IntN(60)) * time.Second
 	if run.Labels[v1alpha1.RolloutTypeLabel] == v1alpha1.RolloutTypeBackground && h.chaos.IntN(2) == 0 {
 		return v1alpha1.AnalysisPhaseRunning, 0
@@ -225,8 +267,16 @@ func (h *history) verdict(run *v1alpha1.AnalysisRun) (v1alpha1.AnalysisPhase, ti
 // most is how many moves a history has at most.
 const most = 18
 
-// play lets people and fate do things, some close together, some far apart.
-func (h *history) play() {
+// proceed lets people and fate do things, some close together, some far apart.
+func (h *history) proceed() {
+	if h.replay != nil {
+		h.playAgain(h.run, func(name string, do func()) {
+			h.user(do)
+			h.describe(name)
+		})
+		return
+	}
+	defer h.endRecording()
 	h.run(time.Duration(h.IntN(40)) * time.Second)
 	for i := range 4 + h.IntN(most-4) {
 		h.sow(uint64(i + 1))
@@ -249,7 +299,9 @@ func (h *history) play() {
 // run lets time pass.
 func (h *history) run(d time.Duration) {
 	until := h.world.Now().Add(d)
+	h.until, h.ran = until.Sub(sim.Start), true
 	for h.fault == nil && h.world.Step(until) {
+		h.goesOn()
 	}
 	if h.fault == nil {
 		h.world.Run(until)
@@ -257,14 +309,25 @@ func (h *history) run(d time.Duration) {
 	}
 }
 
+// goesOn checks that time does: who writes what it hears of at once, and hears of it at once, never comes to an end.
+func (h *history) goesOn() {
+	if now := h.world.Now(); now != h.at {
+		h.at, h.busy = now, 0
+	}
+	if h.busy++; h.busy > 10_000 {
+		h.fail("convergence", "things happen without end in one instant")
+	}
+}
+
 // settle lets everything happen that will by itself.
 func (h *history) settle() {
 	until := h.world.Now().Add(2 * time.Hour)
 	for h.fault == nil && h.rules.passes < enough && h.world.Step(until) {
+		h.goesOn()
 	}
 	looksOnly := h.world.Now().Sub(h.rules.lastWrite) > time.Hour // as a restart does that must not go on: whoever retries the update ends that
 	if h.fault == nil && !h.world.Due().IsZero() && (!looksOnly || h.done()) {
-		h.fail("convergence", "things still happen after two hours, or %d passes: %s", h.rules.passes, summary(h.world))
+		h.fail("convergence", "things still happen after two hours, or %d passes: %s", h.rules.passes, summary(h.world.World))
 	}
 	h.rules.rest()
 }
@@ -314,12 +377,12 @@ func (h *history) goOn() {
 		h.approve()
 		h.user(h.world.Promote)
 	default:
-		h.fail("convergence", "it is at rest and not healthy: %s", summary(h.world))
+		h.fail("convergence", "it is at rest and not healthy: %s", summary(h.world.World))
 	}
 }
 
 // approve notes that a person is content with the version that is being updated to.
-func (h *history) approve() { h.rules.approved[h.world.Rollout().Status.CurrentPodHash] = true }
+func (h *history) approve() { h.world.Approve() }
 
 func (h *history) fail(rule, format string, args ...any) {
 	if h.fault != nil {

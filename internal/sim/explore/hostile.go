@@ -178,7 +178,7 @@ func (h *history) siege(of besieged) {
 			of.goOn()
 		}
 	}
-	h.fail("neighbor", "an update beside a hostile tenant has not ended after %d looks: %s", looks, summary(h.world))
+	h.fail("neighbor", "an update beside a hostile tenant has not ended after %d looks: %s", looks, summary(h.world.World))
 }
 
 func (h *history) waits() bool {

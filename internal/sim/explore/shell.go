@@ -43,8 +43,17 @@ func (h *history) meanwhile() {
 	if h.calm || h.fault != nil || h.Moves != nil && len(h.Moves) == 0 {
 		return
 	}
+	if h.replay != nil {
+		h.interrupt(func(name string, do func()) {
+			h.rules.during(func() { h.user(do) })
+			h.describe(name)
+		})
+		return
+	}
 	name := between[h.chaos.IntN(len(between))]
 	i := slices.IndexFunc(disturbances, func(d disturbance) bool { return d.name == name })
+	h.doing, h.between = name, true
+	defer func() { h.between = false }()
 	choices := h.Rand
 	h.Rand = h.chaos // the choices of the moves stay as they are without this one
 	h.rules.during(func() { h.user(func() { disturbances[i].do(h) }) })

@@ -27,6 +27,9 @@ type Trial struct {
 	Moves []int
 	// Without are kinds of disorder that are left out.
 	Without []Disorder
+
+	// replay is what to play in the place of the seed's history.
+	replay *recording
 }
 
 // Disorder is what the world does on its own account.
@@ -49,6 +52,9 @@ type Fault struct {
 }
 
 func (f *Fault) Error() string {
+	if f.replay != nil {
+		return fmt.Sprintf("%s: at %s: %s", f.Rule, f.At, f.Text)
+	}
 	return fmt.Sprintf("seed %d: %s: at %s: %s\nreplay: go test ./internal/sim/explore -run TestReplay -v %s", f.Seed, f.Rule, f.At, f.Text, f.flags())
 }
 

@@ -52,7 +52,7 @@ func (p *process) write(k kind, verb string, o client.Object, do func() error) e
 		}
 	}
 	if err := p.lost(k, verb); err != nil {
-		if p.shell.Rand.IntN(2) == 0 {
+		if p.shell.Fate.OneOf("write done", 2) == 0 {
 			_ = do() // it is done, and nobody knows
 		}
 		p.pass.Conflict = true
@@ -64,7 +64,7 @@ func (p *process) write(k kind, verb string, o client.Object, do func() error) e
 	}
 	p.pass.Writes++
 	if p.writes > 0 {
-		if p.writes--; p.writes == 0 && p.shell.Rand.IntN(2) == 0 {
+		if p.writes--; p.writes == 0 && p.shell.Fate.OneOf("crash unheard", 2) == 0 {
 			panic(crash{}) // before it has heard that it was done
 		}
 	}
@@ -78,17 +78,17 @@ func isRefusal(err error) bool { return apierrors.IsForbidden(err) || apierrors.
 // stopped in the middle of its pass, does not know of that, and may do a write or two more before it does.
 func (p *process) meanwhile() {
 	s := p.shell
-	if p.current != nil || !s.happens(s.Weather.Slow) || s.leader != p {
+	if p.current != nil || !s.Fate.Happens("stall", s.Weather.Slow) || s.leader != p {
 		return
 	}
-	if s.Meanwhile != nil && s.Rand.IntN(2) == 0 {
+	if s.Meanwhile != nil && s.Fate.OneOf("meanwhile", 2) == 0 {
 		s.Meanwhile()
 	}
-	stall := s.upTo(longestWrite)
-	if s.happens(s.Weather.HandOver) {
+	stall := s.Fate.UpTo("stalled", longestWrite)
+	if s.Fate.Happens("hand over", s.Weather.HandOver) {
 		s.start(s.Weather.Standby)
-		stall = s.upTo(longestStall)
-		p.writes = s.Rand.IntN(3)
+		stall = s.Fate.UpTo("stood still", longestStall)
+		p.writes = s.Fate.OneOf("last writes", 3)
 	}
 	s.World.Run(s.World.Now().Add(stall))
 }

@@ -30,8 +30,8 @@ func (p *process) begin(do func()) {
 		return // another process leads
 	}
 	e := &errand{at: p.shell.World.Now().Add(p.shell.World.Lag())}
-	if p.shell.happens(p.shell.Weather.Slow) {
-		e.at = e.at.Add(p.shell.upTo(longestErrand))
+	if p.shell.Fate.Happens("errand waits", p.shell.Weather.Slow) {
+		e.at = e.at.Add(p.shell.Fate.UpTo("errand waited", longestErrand))
 	}
 	e.next, e.stop = iter.Pull(func(yield func(time.Duration) bool) {
 		e.wait = yield
@@ -56,8 +56,8 @@ func (p *process) run() (ran bool) {
 		return false
 	}
 	p.writes = -1
-	if p.shell.happens(p.shell.Weather.Crash) {
-		p.writes = p.shell.Rand.IntN(2)
+	if p.shell.Fate.Happens("errand crashes", p.shell.Weather.Crash) {
+		p.writes = p.shell.Fate.OneOf("errand writes", 2)
 	}
 	defer p.survive(func() { ran = true })
 	p.resume(p.errands[i])

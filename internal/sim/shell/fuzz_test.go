@@ -77,7 +77,7 @@ func world() *sim.World {
 func play(t *testing.T, w *sim.World) {
 	t.Helper()
 	shell.Control(shell.Options{
-		World: w, Routed: true, Rand: rand.New(rand.NewPCG(1, 2)), Engine: plan.Next, Experiment: experiment.Next, Judge: measure.Next,
+		World: w, Routed: true, Fate: shell.Dice{rand.New(rand.NewPCG(1, 2))}, Engine: plan.Next, Experiment: experiment.Next, Judge: measure.Next,
 		Measure: func(metric.Request) sim.Measurement {
 			return sim.Measurement{Reading: metric.Reading{Value: "1"}, Takes: time.Second}
 		},

@@ -135,11 +135,11 @@ func (i *informer) hear() {
 		return
 	}
 	wait := i.shell.World.Lag()
-	if i.shell.happens(i.shell.Weather.Late) {
-		wait += i.shell.upTo(latest)
+	if i.shell.Fate.Happens("watch late", i.shell.Weather.Late) {
+		wait += i.shell.Fate.UpTo("watch waited", latest)
 	}
-	if i.shell.happens(i.shell.Weather.Cut) {
-		wait += i.shell.upTo(longestCut)
+	if i.shell.Fate.Happens("watch cut", i.shell.Weather.Cut) {
+		wait += i.shell.Fate.UpTo("cut for", longestCut)
 		i.lists = true
 	}
 	i.at = i.shell.World.Now().Add(wait)
@@ -153,14 +153,14 @@ func (i *informer) tell() {
 		return
 	}
 	n := len(i.all) - i.heard
-	if i.shell.happens(i.shell.Weather.Late) {
-		n = 1 + i.shell.Rand.IntN(n)
+	if i.shell.Fate.Happens("some changes", i.shell.Weather.Late) {
+		n = 1 + i.shell.Fate.OneOf("changes but one", n)
 	}
 	for range n {
 		c := i.all[i.heard]
 		i.heard++
 		i.take(c)
-		if c.is != nil && i.shell.happens(i.shell.Weather.Twice) {
+		if c.is != nil && i.shell.Fate.Happens("change twice", i.shell.Weather.Twice) {
 			i.take(news{was: c.is, is: c.is})
 		}
 	}

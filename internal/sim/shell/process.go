@@ -140,8 +140,8 @@ func (p *process) informer(k kind) *informer {
 		i = &informer{changes: p.shell.changes[k], shell: p.shell, indices: map[string]client.IndexerFunc{}}
 		p.informers[k] = i
 		back := 0
-		if p.standby && p.shell.happens(p.shell.Weather.Late) {
-			back = p.shell.Rand.IntN(4)
+		if p.standby && p.shell.Fate.Happens("standby late", p.shell.Weather.Late) {
+			back = p.shell.Fate.OneOf("standby behind", 4)
 		}
 		i.fill(back)
 	}

@@ -117,7 +117,7 @@ func (c *caches) List(_ context.Context, into client.ObjectList, options ...clie
 			found = append(found, object)
 		}
 	}
-	c.shell.Rand.Shuffle(len(found), func(a, b int) { found[a], found[b] = found[b], found[a] })
+	c.shell.Fate.Order("listed", len(found), func(a, b int) { found[a], found[b] = found[b], found[a] })
 	return setList(into, found, o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy)
 }
 
@@ -174,7 +174,7 @@ func (l live) List(_ context.Context, into client.ObjectList, options ...client.
 
 // lost is what becomes of a request that gets no answer.
 func (p *process) lost(k kind, verb string) error {
-	if p.shell.happens(p.shell.Weather.Timeout) {
+	if p.shell.Fate.Happens("no answer", p.shell.Weather.Timeout) {
 		return apierrors.NewServerTimeoutForKind(k, verb, 1)
 	}
 	return nil

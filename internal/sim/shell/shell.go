@@ -3,7 +3,6 @@ package shell
 import (
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -27,8 +26,8 @@ type Options struct {
 	World *sim.World
 	// Routed: the cluster knows the kinds of traffic routers.
 	Routed bool
-	// Rand makes the choices that the weather leaves open.
-	Rand *rand.Rand
+	// Fate makes the choices that the weather leaves open.
+	Fate Fate
 	// Engine decides; plan.Next, or a broken version of it.
 	Engine func(plan.Observed) plan.Plan
 	// Break puts a fault into the shell, in tests that want to know whether anybody notices; nil for none.
@@ -145,7 +144,7 @@ func (s *Shell) Act() {
 	if s.leader.tell() || s.leader.working || s.leader.goOff() || s.leader.run() {
 		return
 	}
-	if s.happens(s.Weather.HandOver) && s.World.Now().Sub(s.leader.began) >= shortestLead {
+	if s.Fate.Happens("takes over", s.Weather.HandOver) && s.World.Now().Sub(s.leader.began) >= shortestLead {
 		s.start(s.Weather.Standby)
 		return
 	}
@@ -181,8 +180,8 @@ func (s *Shell) Stop() {
 func (s *Shell) crashed() {
 	s.Stop()
 	s.leader, s.startAt = nil, s.World.Now().Add(s.World.Lag())
-	if s.happens(300) {
-		s.startAt = s.startAt.Add(s.upTo(longestDown))
+	if s.Fate.Happens("down", 300) {
+		s.startAt = s.startAt.Add(s.Fate.UpTo("down for", longestDown))
 	}
 }
 

@@ -1,6 +1,9 @@
 package shell
 
-import "time"
+import (
+	"math/rand/v2"
+	"time"
+)
 
 // Weather is how much goes wrong. The zero value is fair weather.
 type Weather struct {
@@ -24,10 +27,32 @@ const (
 	longestErrand = 3 * time.Second
 )
 
-// happens reports whether something does that has a chance in a thousand.
-func (s *Shell) happens(chance int) bool { return chance > 0 && s.Rand.IntN(1000) < chance }
-
-// upTo is some time, at most the longest.
-func (s *Shell) upTo(longest time.Duration) time.Duration {
-	return time.Duration(s.Rand.Int64N(int64(longest)))
+// Fate makes the choices that the weather leaves open. Each is told what it is about, so that a history can be written down, and played again
+// by what happened in it.
+type Fate interface {
+	// Happens reports whether something does that has a chance in a thousand.
+	Happens(what string, chance int) bool
+	// UpTo is some time, less than the longest.
+	UpTo(what string, longest time.Duration) time.Duration
+	// OneOf is a number less than n.
+	OneOf(what string, n int) int
+	// Order puts n things into some order.
+	Order(what string, n int, swap func(i, j int))
 }
+
+// Dice is a Fate of random numbers.
+type Dice struct{ *rand.Rand }
+
+// Happens throws dice only for what has a chance.
+func (d Dice) Happens(_ string, chance int) bool { return chance > 0 && d.IntN(1000) < chance }
+
+// UpTo is any time.
+func (d Dice) UpTo(_ string, longest time.Duration) time.Duration {
+	return time.Duration(d.Int64N(int64(longest)))
+}
+
+// OneOf is any number.
+func (d Dice) OneOf(_ string, n int) int { return d.IntN(n) }
+
+// Order shuffles.
+func (d Dice) Order(_ string, n int, swap func(i, j int)) { d.Shuffle(n, swap) }

@@ -41,8 +41,8 @@ func (p *process) makePass() {
 	}
 	p.key, p.spent = r, Spent{}
 	p.working, p.decided, p.begins, p.writes, p.pass, p.tried, p.judged = true, false, false, -1, sim.Pass{}, nil, nil
-	if p.shell.happens(p.shell.Weather.Crash) {
-		p.writes = p.shell.Rand.IntN(4)
+	if p.shell.Fate.Happens("pass crashes", p.shell.Weather.Crash) {
+		p.writes = p.shell.Fate.OneOf("crash after", 4)
 	}
 	defer p.survive(func() {
 		p.working = false
