@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -206,8 +207,9 @@ func (w *writer) catchUp(ctx context.Context, owner types.NamespacedName, versio
 	if err := w.findOut(ctx, owner, now); err != nil {
 		return err
 	}
-	for uid, written := range w.sent.unseen(owner, versions) {
-		if err := w.lookFor(ctx, owner, uid, written, now); err != nil {
+	unseen := w.sent.unseen(owner, versions)
+	for _, uid := range slices.Sorted(maps.Keys(unseen)) { // always in one order, for the simulator's histories
+		if err := w.lookFor(ctx, owner, uid, unseen[uid], now); err != nil {
 			return err
 		}
 	}

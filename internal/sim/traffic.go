@@ -38,7 +38,9 @@ func (w *World) Routes() traffic.Objects { return w.routes.now }
 // PutRoute adds an object of a traffic router, or puts it in the place of an older one, by hand.
 func (w *World) PutRoute(o *unstructured.Unstructured) {
 	o.SetResourceVersion(w.nextVersion())
-	if have := w.routes.now[traffic.KeyOf(o)]; have == nil {
+	if have := w.routes.now[traffic.KeyOf(o)]; have != nil {
+		o.SetUID(have.GetUID())
+	} else {
 		w.uid++
 		o.SetUID(types.UID(name("uid", w.uid)))
 	}

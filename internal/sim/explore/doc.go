@@ -6,12 +6,16 @@
 //	shell.go     tier two: what goes wrong around the controller's own shell
 //	rules.go     what must hold at every instant
 //	hands.go     people who lay hands on what is managed, and in hands_rules.go what becomes of that
+//	people.go    what people do, which can be written down and done again
+//	fate.go      what fate decides, by random numbers or as it was recorded
+//	recording.go a history as data: testdata/regressions has those that failed once
 //	hostile.go   a tenant in another namespace who attacks, and in hostile_attacks.go with what
 //
 // and beside these experiment_history.go, experiment_disorder.go and experiment_rules.go for worlds with Experiments, alone and as steps, and
 // AnalysisRuns that are measured.
 //
-// [Play] returns what is wrong with a seed's history, or nil. Equal seeds give equal histories, so a seed is a bug report.
+// [Play] returns what is wrong with a seed's history, or nil. Equal seeds give equal histories, so a seed is a bug report. It is one until
+// something changes that makes histories; TestRecord writes what happened in it down, and that stays.
 //
 // The capacity rule, precisely. Only the ReplicaSet controller takes away available pods on the engine's account. When it does,
 // there must afterwards be at least replicas − maxUnavailable available pods, or as many as before where these were fewer. Three

@@ -76,13 +76,16 @@ func (t *tenant) spends(key types.NamespacedName, spent shell.Spent) {
 
 // attack has the tenant do a few things at a place in the history, which no choice elsewhere changes.
 func (h *history) attack(chapter uint64) {
-	if h.tenant == nil || h.fault != nil {
+	if h.tenant == nil || h.fault != nil || h.replay != nil {
 		return
 	}
 	h.tenant.source.Seed(scatter(h.Seed), scatter(chapter+1<<33))
-	for range 1 + h.tenant.IntN(4) {
-		h.tenant.move(fmt.Sprintf("[%d]", chapter))
-	}
+	h.doing = "the tenant attacks"
+	h.noting(func() {
+		for range 1 + h.tenant.IntN(4) {
+			h.tenant.move(fmt.Sprintf("[%d]", chapter))
+		}
+	})
 }
 
 // move does one thing.
@@ -112,7 +115,7 @@ func (h *history) pacify() {
 func (t *tenant) leave() {
 	for _, k := range tenantKinds {
 		for _, o := range t.owned(k) {
-			t.server.Remove(k, sim.KeyOf(o))
+			t.history.world.TenantRemoves(k.Group, k.Kind, o.GetName())
 		}
 	}
 }
@@ -151,8 +154,8 @@ type besieged interface {
 // siege has the tenant attack while everything at home is at rest, in a process that now and then dies: nothing changes there. Then an
 // update begins beside all that the tenant has, and comes to its end.
 func (h *history) siege(of besieged) {
-	if h.tenant == nil || h.fault != nil {
-		return
+	if h.tenant == nil || h.fault != nil || h.replay != nil || h.fate.record != nil {
+		return // a recording ends where people calm down
 	}
 	h.shell.Weather = shell.Weather{Late: 300, Crash: 100, HandOver: 30} // no standby: after a day none has caches that are behind
 	before := h.tenant.home()

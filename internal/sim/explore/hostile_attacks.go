@@ -63,9 +63,9 @@ const kept = 5
 // put stores an object in the tenant's namespace.
 func (t *tenant) put(k schema.GroupKind, o sim.Object) string {
 	o.SetNamespace(tenants)
-	t.server.Put(k, o)
+	t.history.world.tenantPuts(k, o)
 	if all := t.owned(k); len(all) > kept {
-		t.server.Remove(k, sim.KeyOf(all[0]))
+		t.history.world.TenantRemoves(k.Group, k.Kind, all[0].GetName())
 	}
 	return k.Kind + " " + o.GetName()
 }
@@ -314,7 +314,7 @@ func (t *tenant) deleteOne() string {
 	if o == nil {
 		return "nothing"
 	}
-	t.server.Remove(k, sim.KeyOf(o))
+	t.history.world.TenantRemoves(k.Group, k.Kind, o.GetName())
 	return k.Kind + " " + o.GetName()
 }
 

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/sim"
@@ -88,6 +91,7 @@ func (p *people) edits() map[string]func(*json.Decoder) error {
 	return map[string]func(*json.Decoder) error{
 		"Edit":           func(d *json.Decoder) error { return patched(d, p.World.Edit) },
 		"PutDeployment":  func(d *json.Decoder) error { return patched(d, p.World.PutDeployment) },
+		"TenantPuts":     p.tenantPutsAgain,
 		"EditService":    func(d *json.Decoder) error { return patchedNamed(d, p.World.EditService) },
 		"EditExperiment": func(d *json.Decoder) error { return patchedNamed(d, p.World.EditExperiment) },
 	}
@@ -150,16 +154,20 @@ func noting[T any](p *people, change func(*T), verb string, args ...any) func(*T
 	}
 }
 
+// Edit is the World's, and is written down.
 func (p *people) Edit(change func(*v1alpha1.Rollout)) { p.World.Edit(noting(p, change, "Edit")) }
 
+// PutDeployment is the World's, and is written down.
 func (p *people) PutDeployment(change func(*appsv1.Deployment)) {
 	p.World.PutDeployment(noting(p, change, "PutDeployment"))
 }
 
+// EditService is the World's, and is written down.
 func (p *people) EditService(name string, change func(*corev1.Service)) {
 	p.World.EditService(name, noting(p, change, "EditService", name))
 }
 
+// EditExperiment is the World's, and is written down.
 func (p *people) EditExperiment(name string, change func(*v1alpha1.Experiment)) {
 	p.World.EditExperiment(name, noting(p, change, "EditExperiment", name))
 }
@@ -202,22 +210,71 @@ func (p *people) PutRouter(router string) error {
 	return p.World.Route(sim.NewRollout("web", "v1", 1), router)
 }
 
+// Create is the World's, and is written down.
 func (p *people) Create(ro *v1alpha1.Rollout) {
 	p.does("Create", ro)
 	p.World.Create(ro)
 }
 
+// CreateExperiment is the World's, and is written down.
 func (p *people) CreateExperiment(ex *v1alpha1.Experiment) {
 	p.does("CreateExperiment", ex)
 	p.World.CreateExperiment(ex)
 }
 
+// PutRoute is the World's, and is written down.
 func (p *people) PutRoute(o *unstructured.Unstructured) {
 	p.does("PutRoute", o)
 	p.World.PutRoute(o)
 }
 
+// SetFate is the World's, and is written down.
 func (p *people) SetFate(image string, f sim.Fate) {
 	p.does("SetFate", image, f)
 	p.World.SetFate(image, f)
+}
+
+// tenantPuts stores an object in the tenant's namespace, and TenantRemoves takes one away.
+func (p *people) tenantPuts(k schema.GroupKind, o sim.Object) {
+	p.does("TenantPuts", k.Group, k.Kind, o)
+	p.Server().Put(k, o)
+}
+
+func (p *people) tenantPutsAgain(d *json.Decoder) error {
+	var k schema.GroupKind
+	if err := errors.Join(d.Decode(&k.Group), d.Decode(&k.Kind)); err != nil {
+		return err
+	}
+	o := emptyOf(k)
+	if err := d.Decode(o); err != nil {
+		return err
+	}
+	p.Server().Put(k, o)
+	return nil
+}
+
+func emptyOf(k schema.GroupKind) sim.Object {
+	switch k.Kind {
+	case v1alpha1.KindRollout:
+		return &v1alpha1.Rollout{}
+	case v1alpha1.KindAnalysisRun:
+		return &v1alpha1.AnalysisRun{}
+	case v1alpha1.KindExperiment:
+		return &v1alpha1.Experiment{}
+	case v1alpha1.KindAnalysisTemplate:
+		return &v1alpha1.AnalysisTemplate{}
+	case "ReplicaSet":
+		return &appsv1.ReplicaSet{}
+	case "Service":
+		return &corev1.Service{}
+	case "Deployment":
+		return &appsv1.Deployment{}
+	}
+	return &unstructured.Unstructured{}
+}
+
+// TenantRemoves takes an object out of the tenant's namespace.
+func (p *people) TenantRemoves(group, kind, name string) {
+	p.does("TenantRemoves", group, kind, name)
+	p.Server().Remove(schema.GroupKind{Group: group, Kind: kind}, types.NamespacedName{Namespace: tenants, Name: name})
 }
