@@ -11,11 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -23,31 +21,24 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis/measure"
+	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/metric"
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
 )
 
 // AnalysisRuns carries out what measure.Next decides about AnalysisRuns.
 type AnalysisRuns struct {
-	clock clock.PassiveClock
-	// client reads from the caches and writes to the API server; live reads from the API server.
-	client client.Client
-	live   client.Reader
-	events record.EventRecorder
-	log    *slog.Logger
-	sent   *sent
-	// unfinished says when to repeat a pass that could not be finished.
-	unfinished *unfinished
-	providers  registry.Registry
-	flights    *flights
-	next       func(measure.Observed) measure.Plan
+	writer
+	events    record.EventRecorder
+	providers registry.Registry
+	flights   *flights
+	next      func(measure.Observed) measure.Plan
 }
 
 // NewAnalysisRuns returns the reconciler of AnalysisRuns. Measurements end with ctx at the latest.
 func NewAnalysisRuns(ctx context.Context, p Parts, providers registry.Registry) *AnalysisRuns {
 	r := &AnalysisRuns{
-		clock: p.Clock, client: p.Client, live: p.Live, events: p.Events, log: p.Log, sent: newSent(), unfinished: newUnfinished(p.Clock), providers: providers,
-		flights: newFlights(ctx, p, providers), next: p.Measure,
+		writer: newWriter(p.Clock, p.Client, p.Live, p.Log), events: p.Events, providers: providers, flights: newFlights(ctx, p, providers), next: p.Measure,
 	}
 	if r.next == nil {
 		r.next = measure.Next
@@ -81,8 +72,12 @@ func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (re
 		return reconcile.Result{}, nil
 	case err != nil:
 		return reconcile.Result{}, err
-	case r.behind(&run):
+	}
+	r.sent.forgetOthers(req.NamespacedName, run.UID)
+	if err = r.shown(ctx, req.NamespacedName, versions{run.UID: run.ResourceVersion}, r.clock.Now()); errors.Is(err, errBehind) {
 		return r.unfinished.again(req.NamespacedName), nil
+	} else if err != nil {
+		return reconcile.Result{}, err
 	}
 	log := r.log.With("analysisrun", req.String())
 	seen := measure.Observed{Now: r.clock.Now(), Run: &run, Providers: r.providers.Names()}
@@ -110,7 +105,7 @@ func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (re
 		err = r.apply(ctx, &run, next, len(seen.Results))
 	}
 	switch {
-	case movedOn(err):
+	case movedOn(err), errors.Is(err, errBehind):
 		log.Debug("the world has moved on, looking again", "error", err)
 		return r.unfinished.again(req.NamespacedName), nil
 	case err != nil:
@@ -123,24 +118,19 @@ func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (re
 	return reconcile.Result{RequeueAfter: max(next.Wake.Sub(r.clock.Now()), time.Millisecond), Priority: new(inTime)}, nil
 }
 
-// behind reports whether the cache does not show the last write to the run. One to an earlier object of that name is forgotten.
-func (r *AnalysisRuns) behind(run *v1alpha1.AnalysisRun) bool {
-	key := client.ObjectKeyFromObject(run)
-	behind := false
-	for uid := range r.sent.unseen(key, map[types.UID]string{run.UID: run.ResourceVersion}) {
-		if uid != run.UID {
-			r.sent.forgetWrite(key, uid)
-			continue
-		}
-		behind = true
-	}
-	return behind
+// certain makes sure, before a write, that all earlier ones are known and shown. Passes do not ask for that, since measurements go on while
+// the API server answers nobody.
+func (r *AnalysisRuns) certain(ctx context.Context, run *v1alpha1.AnalysisRun) error {
+	return r.catchUp(ctx, client.ObjectKeyFromObject(run), versions{run.UID: run.ResourceVersion}, r.clock.Now())
 }
 
 // apply carries a plan out in its order and stops at the first write that fails. The plan has dealt with that many
 // results.
 func (r *AnalysisRuns) apply(ctx context.Context, run *v1alpha1.AnalysisRun, p measure.Plan, results int) error {
 	key := client.ObjectKeyFromObject(run)
+	if err := r.certain(ctx, run); err != nil {
+		return err
+	}
 	r.flights.cancel(key, p.Cancel)
 	for _, task := range p.Stop {
 		if err := r.stop(ctx, task); err != nil {
@@ -153,11 +143,9 @@ func (r *AnalysisRuns) apply(ctx context.Context, run *v1alpha1.AnalysisRun, p m
 		}
 	}
 	if p.Record != nil {
-		to := p.Record.To.DeepCopy()
-		if err := r.client.Patch(ctx, to, guarded(p.Record.From)); err != nil {
-			return fmt.Errorf("patch the status of analysisrun %s: %w", key, err)
+		if err := r.patch(ctx, run, p.Record.From, p.Record.To.DeepCopy(), "the status of analysisrun"); err != nil {
+			return err
 		}
-		r.sent.wrote(key, to, r.clock.Now())
 	}
 	r.flights.dealtWith(key, results)
 	for _, e := range p.Events {
@@ -169,7 +157,7 @@ func (r *AnalysisRuns) apply(ctx context.Context, run *v1alpha1.AnalysisRun, p m
 	}
 	r.begin(key, p)
 	if p.Delete != "" {
-		return r.remove(ctx, run)
+		return r.remove(ctx, run, run, experiment.AnalysisRun)
 	}
 	return nil
 }
@@ -203,13 +191,14 @@ func (r *AnalysisRuns) tellsOfMeasurementsOnly(p measure.Plan) bool {
 // recordAside writes a record of measurements without anything waiting for it. What cannot be written is decided on again.
 func (r *AnalysisRuns) recordAside(log *slog.Logger, p measure.Plan, results int) {
 	from, to := p.Record.From.DeepCopy(), p.Record.To.DeepCopy()
-	key := client.ObjectKeyFromObject(to)
 	r.flights.record(from, results, func(ctx context.Context) error {
-		err := r.client.Patch(ctx, to, guarded(from))
+		err := r.certain(ctx, from)
+		if err == nil {
+			err = r.patch(ctx, from, from, to, "the status of analysisrun")
+		}
 		switch {
 		case err == nil:
-			r.sent.wrote(key, to, r.clock.Now())
-		case movedOn(err):
+		case movedOn(err), errors.Is(err, errBehind):
 			log.Debug("the world has moved on, looking again", "error", err)
 		default:
 			log.Error("patch the status of an AnalysisRun; it is tried again", "error", err)
@@ -236,15 +225,6 @@ func (r *AnalysisRuns) forget(ctx context.Context, task measure.Task) error {
 	}
 	if err := provider.Forget(ctx, task.Request); err != nil {
 		return fmt.Errorf("clear away what a measurement of %s left: %s", task.Metric.Name, task.Secrets.Hide(err.Error()))
-	}
-	return nil
-}
-
-func (r *AnalysisRuns) remove(ctx context.Context, run *v1alpha1.AnalysisRun) error {
-	err := r.client.Delete(ctx, run, client.PropagationPolicy(metav1.DeletePropagationBackground),
-		client.Preconditions{UID: &run.UID, ResourceVersion: &run.ResourceVersion})
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete analysisrun %s: %w", run.Name, err)
 	}
 	return nil
 }

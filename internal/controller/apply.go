@@ -82,16 +82,13 @@ func (r *Rollouts) change(ctx context.Context, rollout *v1alpha1.Rollout, made c
 
 // record writes the Rollout itself: its own fields, where they change, and then the status, which the API server keeps apart.
 func (r *Rollouts) record(ctx context.Context, rec plan.Record) error {
-	key := client.ObjectKeyFromObject(rec.From)
 	own := rec.From
 	if !maps.Equal(rec.From.Annotations, rec.To.Annotations) || !equality.Semantic.DeepEqual(rec.From.Spec.Replicas, rec.To.Spec.Replicas) {
 		own = rec.From.DeepCopy()
 		own.Annotations, own.Spec.Replicas = rec.To.Annotations, rec.To.Spec.Replicas
-		if err := r.client.Patch(ctx, own, guarded(rec.From)); err != nil {
-			r.failed(rec.From, rec.From, err)
-			return fmt.Errorf("patch rollout %s: %w", key, err)
+		if err := r.patch(ctx, rec.From, rec.From, own, "rollout"); err != nil {
+			return err
 		}
-		r.sent.wrote(key, own, r.clock.Now())
 	}
 	unreadable := len(own.Unreadable.Of("status")) > 0
 	if equality.Semantic.DeepEqual(own.Status, rec.To.Status) && !unreadable {
@@ -102,11 +99,10 @@ func (r *Rollouts) record(ctx context.Context, rec plan.Record) error {
 		was, is = differing(was, is)
 	}
 	from, to := onlyStatus(own, was), onlyStatus(own, is)
-	if err := r.client.Status().Patch(ctx, to, guarded(from)); err != nil {
-		r.failed(rec.From, rec.From, err)
-		return fmt.Errorf("patch the status of rollout %s: %w", key, err)
+	err := r.client.Status().Patch(ctx, to, guarded(from))
+	if r.answered(rec.From, rec.From, to, err); err != nil {
+		return fmt.Errorf("patch the status of rollout %s: %w", client.ObjectKeyFromObject(rec.From), err)
 	}
-	r.sent.wrote(key, to, r.clock.Now())
 	return nil
 }
 

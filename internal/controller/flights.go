@@ -334,7 +334,7 @@ func (f *flights) recorded(key types.NamespacedName, run *runFlights, results in
 		run.failures = 0
 		f.release(key, run, min(results, len(run.results))) // none are left if the AnalysisRun is gone
 		again = again || len(run.results) > 0
-	case movedOn(err):
+	case movedOn(err), errors.Is(err, errBehind):
 		after = lookAgain
 	default:
 		after = retryAfter(run.failures, err)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -137,7 +138,7 @@ func (r *routes) kinds() []schema.GroupVersionKind {
 // get reads an object from the cache, nil if there is none. The notes of the Gateway API plugin are read live: to watch them would be to
 // hold all ConfigMaps, which the controller may not even list.
 func (r *routes) get(ctx context.Context, key traffic.Key) (*unstructured.Unstructured, error) {
-	if key.Kind == "ConfigMap" {
+	if isReadLive(key.Kind) {
 		return readRoute(ctx, r.live, key)
 	}
 	if known, err := r.follow(ctx, key.GroupVersionKind); !known {
@@ -151,6 +152,9 @@ func (r *routes) get(ctx context.Context, key traffic.Key) (*unstructured.Unstru
 	}
 	return object, err
 }
+
+// isReadLive reports whether objects of a kind are never cached.
+func isReadLive(kind string) bool { return kind == "ConfigMap" }
 
 // ownedBy are the cached objects into which a Rollout has put something, and that it may use as far as the policy tells.
 func (r *routes) ownedBy(ctx context.Context, rollout types.NamespacedName, policy spec.Policy) ([]*unstructured.Unstructured, error) {
@@ -251,26 +255,18 @@ func (r *Rollouts) releaseRoute(ctx context.Context, rollout *v1alpha1.Rollout, 
 
 // writeRoute creates, changes or deletes an object of a traffic router.
 func (r *Rollouts) writeRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
-	key := client.ObjectKeyFromObject(rollout)
 	switch {
 	case c.From == nil:
-		object := c.To.DeepCopy()
-		if err := r.client.Create(ctx, object); err != nil {
-			if apierrors.IsAlreadyExists(err) {
-				return errBehind // a pass that was cut off made it, and the cache does not show it yet
-			}
-			return fmt.Errorf("create %s %s: %w", object.GetKind(), object.GetName(), err)
+		err := r.post(ctx, rollout, c.To)
+		switch {
+		case apierrors.IsAlreadyExists(err):
+			return errBehind // a pass that was cut off made it, and the cache does not show it yet
+		case err != nil:
+			return fmt.Errorf("create %s %s: %w", c.To.GetKind(), c.To.GetName(), err)
 		}
-		r.sent.wrote(key, object, r.clock.Now())
 		return nil
 	case c.To == nil:
-		uid, version := c.From.GetUID(), c.From.GetResourceVersion()
-		err := r.client.Delete(ctx, c.From, client.Preconditions{UID: &uid, ResourceVersion: &version})
-		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("delete %s %s: %w", c.From.GetKind(), c.From.GetName(), err)
-		}
-		r.sent.deleted(key, c.From, r.clock.Now())
-		return nil
+		return r.remove(ctx, rollout, c.From, experiment.Kind(c.From.GetKind()))
 	}
 	return r.patch(ctx, rollout, c.From, c.To.DeepCopy(), c.From.GetKind())
 }

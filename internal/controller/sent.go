@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -44,7 +45,11 @@ func (s *sent) deleted(rollout types.NamespacedName, obj client.Object, at time.
 	s.put(rollout, obj.GetUID(), write{object: obj, at: at})
 }
 
+// put notes a write, unless of an object that every pass reads from the API server: that shows it.
 func (s *sent) put(rollout types.NamespacedName, uid types.UID, w write) {
+	if isReadLive(w.object.GetObjectKind().GroupVersionKind().Kind) {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.writes[rollout] == nil {
@@ -63,7 +68,7 @@ func (s *sent) forget(rollout types.NamespacedName) {
 
 // failed notes that a write of obj for the Rollout has failed. Unless the API server says so, it may have been done all the same.
 func (s *sent) failed(rollout types.NamespacedName, obj client.Object, err error) {
-	if mayBeDone(err) {
+	if mayBeDone(err) && !isReadLive(obj.GetObjectKind().GroupVersionKind().Kind) {
 		s.doubt(rollout, obj)
 	}
 }
@@ -97,6 +102,13 @@ func (s *sent) forgetWrite(rollout types.NamespacedName, uid types.UID) {
 	delete(s.writes[rollout], uid)
 }
 
+// forgetOthers drops the writes to all but one object: those to an earlier one of its name.
+func (s *sent) forgetOthers(owner types.NamespacedName, uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.writes[owner], func(written types.UID, _ write) bool { return written != uid })
+}
+
 // unseen returns the writes that objects, as the caches have them, do not show. What they show is forgotten.
 func (s *sent) unseen(rollout types.NamespacedName, objects map[types.UID]string) map[types.UID]write {
 	s.mu.Lock()
@@ -116,9 +128,11 @@ func (s *sent) unseen(rollout types.NamespacedName, objects map[types.UID]string
 	return unseen
 }
 
+func (w write) isDeletion() bool { return w.version == "" }
+
 // shownBy reports whether a cache that has the object at this version, or not at all, is up to date with the write.
 func (w write) shownBy(version string, there bool) bool {
-	if w.version == "" {
+	if w.isDeletion() {
 		return !there
 	}
 	if !there {

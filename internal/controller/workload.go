@@ -190,11 +190,11 @@ func (r *Rollouts) scaleWorkload(ctx context.Context, rollout *v1alpha1.Rollout,
 		ObjectMeta: metav1.ObjectMeta{Name: c.From.Name, Namespace: c.From.Namespace, ResourceVersion: c.From.ResourceVersion},
 		Spec:       autoscalingv1.ScaleSpec{Replicas: *c.To.Spec.Replicas},
 	}
-	if err := r.client.SubResource("scale").Update(ctx, c.To.DeepCopy(), client.WithSubResourceBody(scale)); err != nil {
-		return fmt.Errorf("scale Deployment %s: %w", c.From.Name, err)
-	}
+	err := r.client.SubResource("scale").Update(ctx, c.To.DeepCopy(), client.WithSubResourceBody(scale))
 	to := c.To.DeepCopy()
 	to.ResourceVersion = scale.ResourceVersion
-	r.sent.wrote(client.ObjectKeyFromObject(rollout), to, r.clock.Now())
+	if r.answered(rollout, c.From, to, err); err != nil {
+		return fmt.Errorf("scale Deployment %s: %w", c.From.Name, err)
+	}
 	return nil
 }

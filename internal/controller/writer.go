@@ -31,8 +31,9 @@ var errBehind = errors.New("a cache is behind")
 // have deleted it before the cache ever saw it.
 const missingFor = 2 * time.Second
 
-// writer writes objects on behalf of those that own them, a Rollout or an Experiment: each write bound to the version of the object that
-// it was decided on, and remembered until the caches show it.
+// writer writes objects on behalf of those that own them, a Rollout, an Experiment or an AnalysisRun: each write bound to the version of the
+// object that it was decided on, and remembered until the caches show it. Every write of an object that caches have ends in answered or
+// deleted. Pods are not among these: each pass that changes them reads them from the API server.
 type writer struct {
 	clock clock.PassiveClock
 	// client reads from the caches and writes to the API server; live reads from the API server.
@@ -55,14 +56,23 @@ func newWriter(clk clock.PassiveClock, c client.Client, live client.Reader, log 
 	}
 }
 
-// wrote remembers a write that the API server has answered with obj.
-func (w *writer) wrote(owner, obj client.Object) {
-	w.sent.wrote(client.ObjectKeyFromObject(owner), obj, w.clock.Now())
+// answered remembers what became of a write of from: now is the API server's answer. With an error the write may have been done all the same,
+// unless the API server says that it was not.
+func (w *writer) answered(owner, from, now client.Object, err error) {
+	key := client.ObjectKeyFromObject(owner)
+	if err != nil {
+		w.sent.failed(key, from, err)
+		return
+	}
+	w.sent.wrote(key, now, w.clock.Now())
 }
 
-// failed remembers an object of which nobody knows whether a write was done, if that is so.
-func (w *writer) failed(owner, obj client.Object, err error) {
-	w.sent.failed(client.ObjectKeyFromObject(owner), obj, err)
+// post creates an object, and leaves what it is given as it is.
+func (w *writer) post(ctx context.Context, owner, want client.Object) error {
+	obj := want.DeepCopyObject().(client.Object) // the client writes the answer into what it sends
+	err := w.client.Create(ctx, obj)
+	w.answered(owner, want, obj, err)
+	return err
 }
 
 const experimentKind experiment.Kind = v1alpha1.KindExperiment
@@ -101,18 +111,15 @@ func (w *writer) changeOwned(ctx context.Context, owner client.Object, made chan
 
 // create creates an object under its name. A name that is taken, or an object that the API server does not take, is a refusal.
 func (w *writer) create(ctx context.Context, owner, want client.Object, kind experiment.Kind) error {
-	obj := want.DeepCopyObject().(client.Object) // the client writes the answer into what it sends
-	err := w.client.Create(ctx, obj)
+	err := w.post(ctx, owner, want)
 	switch {
 	case err == nil:
-		w.wrote(owner, obj)
 		return nil
 	case apierrors.IsAlreadyExists(err):
 		return w.found(ctx, owner, want, kind)
 	case refused(err):
 		return &refusal{kind, change.CreateFailure{Name: want.GetName(), Message: err.Error()}}
 	}
-	w.failed(owner, want, err)
 	return fmt.Errorf("create %s %s: %w", kind, want.GetName(), err)
 }
 
@@ -120,13 +127,13 @@ func (w *writer) create(ctx context.Context, owner, want client.Object, kind exp
 func (w *writer) found(ctx context.Context, owner, want client.Object, kind experiment.Kind) error {
 	have, there, err := read(ctx, w.live, want)
 	if err != nil {
-		return err
+		return fmt.Errorf("read %s %s, whose name is taken: %w", kind, want.GetName(), err)
 	}
 	if !there {
 		return errBehind
 	}
 	if metav1.IsControlledBy(have, owner) && have.GetDeletionTimestamp() == nil && sameTemplate(want, have) {
-		w.wrote(owner, have)
+		w.answered(owner, want, have, nil)
 		return errBehind
 	}
 	return &refusal{kind, change.CreateFailure{
@@ -169,11 +176,10 @@ func asRefusal(err error, kinds ...experiment.Kind) (refusal, bool) {
 
 // patch writes what differs between from and to, which must be a copy: the answer is written into it.
 func (w *writer) patch(ctx context.Context, owner, from, to client.Object, kind string) error {
-	if err := w.client.Patch(ctx, to, guarded(from)); err != nil {
-		w.failed(owner, from, err)
+	err := w.client.Patch(ctx, to, guarded(from))
+	if w.answered(owner, from, to, err); err != nil {
 		return fmt.Errorf("patch %s %s: %w", kind, from.GetName(), err)
 	}
-	w.wrote(owner, to)
 	return nil
 }
 
@@ -181,7 +187,7 @@ func (w *writer) remove(ctx context.Context, owner, obj client.Object, kind expe
 	err := w.client.Delete(ctx, obj, client.PropagationPolicy(metav1.DeletePropagationBackground),
 		client.Preconditions{UID: new(obj.GetUID()), ResourceVersion: new(obj.GetResourceVersion())})
 	if client.IgnoreNotFound(err) != nil {
-		w.failed(owner, obj, err)
+		w.answered(owner, obj, nil, err)
 		return fmt.Errorf("delete %s %s: %w", kind, obj.GetName(), err)
 	}
 	w.sent.deleted(client.ObjectKeyFromObject(owner), obj, w.clock.Now())
@@ -207,6 +213,11 @@ func (w *writer) catchUp(ctx context.Context, owner types.NamespacedName, versio
 	if err := w.findOut(ctx, owner, now); err != nil {
 		return err
 	}
+	return w.shown(ctx, owner, versions, now)
+}
+
+// shown makes sure that what was observed shows the writes of which it is known that they were done.
+func (w *writer) shown(ctx context.Context, owner types.NamespacedName, versions map[types.UID]string, now time.Time) error {
 	unseen := w.sent.unseen(owner, versions)
 	for _, uid := range slices.Sorted(maps.Keys(unseen)) { // always in one order, for the simulator's histories
 		if err := w.lookFor(ctx, owner, uid, unseen[uid], now); err != nil {
@@ -224,7 +235,7 @@ func (w *writer) findOut(ctx context.Context, owner types.NamespacedName, now ti
 		switch {
 		case err != nil:
 			w.sent.doubt(owner, doubts[i:]...)
-			return err
+			return fmt.Errorf("look for what became of a write of %T %s: %w", obj, client.ObjectKeyFromObject(obj), err)
 		case there && isThat(live, obj):
 			w.sent.wrote(owner, live, now)
 		case obj.GetUID() != "":
@@ -245,28 +256,34 @@ func isThat(live, obj client.Object) bool {
 }
 
 // lookFor deals with a write that what was observed does not show. The cache may show it all the same, for an object that is of
-// no more concern; or it will, unless the object is gone again.
+// no more concern; or it will, unless the object is gone again and the cache never had it.
 func (w *writer) lookFor(ctx context.Context, key types.NamespacedName, uid types.UID, written write, now time.Time) error {
 	cached, there, err := read(ctx, w.client, written.object)
 	if err != nil {
-		return err
+		return notSeen(written.object, err)
 	}
-	if written.shownBy(cached.GetResourceVersion(), there && cached.GetUID() == uid) {
+	there = there && cached.GetUID() == uid
+	leaving := there && written.isDeletion() && cached.GetDeletionTimestamp() != nil // finalizers may keep it for long
+	if leaving || written.shownBy(cached.GetResourceVersion(), there) {
 		w.sent.forgetWrite(key, uid)
 		return nil
 	}
-	if now.Sub(written.at) < missingFor {
+	if there || now.Sub(written.at) < missingFor {
 		return errBehind
 	}
 	live, there, err := read(ctx, w.live, written.object)
 	if err != nil {
-		return err
+		return notSeen(written.object, err)
 	}
 	if !there || live.GetUID() != uid {
 		w.sent.forgetWrite(key, uid)
 		return nil
 	}
 	return errBehind
+}
+
+func notSeen(obj client.Object, err error) error {
+	return fmt.Errorf("look for %T %s, which was written and is not seen: %w", obj, client.ObjectKeyFromObject(obj), err)
 }
 
 // read reads an object of the same kind and name as another one.
@@ -277,8 +294,5 @@ func read(ctx context.Context, reader client.Reader, like client.Object) (obj cl
 	if apierrors.IsNotFound(err) {
 		return obj, false, nil
 	}
-	if err != nil {
-		return obj, false, fmt.Errorf("read %T %s again: %w", like, client.ObjectKeyFromObject(like), err)
-	}
-	return obj, true, nil
+	return obj, err == nil, err
 }
