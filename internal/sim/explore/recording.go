@@ -2,7 +2,6 @@ package explore
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -209,18 +208,6 @@ func (r *recording) readWorld(text string) (err error) {
 		}
 	}
 	return err
-}
-
-func readRecording(path string) (*recording, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	r, err := parseRecording(string(text))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return r, nil
 }
 
 // trial plays the recording.

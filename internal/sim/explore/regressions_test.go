@@ -47,6 +47,18 @@ func TestRegressions(t *testing.T) {
 	}
 }
 
+func readRecording(path string) (*recording, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := parseRecording(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
 // logged tells what happens where somebody plays one regression and wants to know.
 func logged(t *testing.T) func(string, ...any) {
 	if testing.Verbose() && flag.Lookup("test.run").Value.String() != "" {
