@@ -37,9 +37,7 @@ type restart struct {
 	asked, given bool
 }
 
-// Look finds out which pods a restart has still to replace. While one is under way the pods themselves say how many are
-// available: a ReplicaSet's status may not tell yet of the pod that was evicted a moment ago, and whoever scales down by it would
-// take away what stands in for that.
+// Look finds out which pods a restart has still to replace.
 func (r *Restart) Look() {
 	if !r.update.IsRestarting() {
 		return
@@ -57,9 +55,7 @@ func (r *Restart) Look() {
 			r.journal.Need(change.NeedPods{Hash: v.Hash})
 			continue
 		}
-		if v.Believe(seen, r.world.Now) {
-			it.unreported = true
-		}
+		it.unreported = it.unreported || v.Unreported
 		if old := world.CreatedBefore(seen, at); it.of == nil && len(old) > 0 {
 			it.of, it.old = v, old
 		}
@@ -91,10 +87,9 @@ func (r *Restart) Unreported() bool {
 		return false
 	}
 	for _, v := range r.restartOrder() {
-		seen, looked := r.world.Pods[v.Hash]
-		if !looked {
+		if _, looked := r.world.Pods[v.Hash]; !looked {
 			r.journal.Need(change.NeedPods{Hash: v.Hash})
-		} else if set := (world.Version{ReplicaSet: v.ReplicaSet}); set.Believe(seen, r.world.Now) {
+		} else if v.Unreported {
 			r.journal.Note(change.TopicWait, "the update", fmt.Sprintf("%s has not reported yet that a pod of it was restarted", v.Name))
 			r.journal.WakeAt(r.world.Now.Add(time.Second))
 			return true

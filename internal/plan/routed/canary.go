@@ -48,7 +48,7 @@ func (r *Canary) Run() {
 // is not one that has served before.
 func (r *Canary) overtake() {
 	last := r.world.Find(r.update.Was.CurrentPodHash)
-	if r.update.Begun && last.Desired() > 0 && last != r.world.New && last != r.world.Stable {
+	if r.update.Begun && last.Desired() > 0 && last != r.world.New && last != r.target.stable() {
 		world.SetKey(&r.draft.Edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
 	}
 }
@@ -58,7 +58,7 @@ func (r *Canary) overtake() {
 // pods that there is no room for.
 func (r *Canary) succeed() {
 	if c := r.split.carrier(); r.EnforceMaxSurge && r.target.alone() && r.update.State() != progress.Aborted && c != nil && c != r.world.New {
-		r.world.Stable = r.world.New
+		r.target.succeeds = true
 	}
 }
 
@@ -81,7 +81,7 @@ func (r *Canary) weigh() (weight int32, why string) {
 		return weight, why
 	}
 	want, why := r.wantedWeight()
-	stable := r.world.Stable
+	stable := r.target.stable()
 	if name := r.split.stableService.Name; stable == nil || r.draft.Selects(name) != stable.Hash || r.world.ObservedSelects(name) != stable.Hash {
 		return r.split.now, "the stable service does not send to the stable version yet"
 	}
@@ -100,7 +100,7 @@ func (r *Canary) givenWeight() (weight int32, why string, given bool) {
 		return r.split.now, "it has no available pod", true
 	case alone && carries:
 		return r.canary.MaxWeight, "the stable version is gone", true
-	case r.world.StableBeside() == nil && carries || r.split.stableService.Name == "":
+	case r.target.stableBeside() == nil && carries || r.split.stableService.Name == "":
 		weight, why = r.settle()
 		return weight, why, true
 	case r.EnforceMaxSurge && r.bothSendElsewhere():
@@ -125,12 +125,12 @@ func (r *Canary) moveWeight(want, size int32, why string) (int32, string) {
 	m := capacity.Move{
 		Now: r.split.now, Want: want, Max: r.canary.MaxWeight,
 		Replicas: r.target.replicas(), Tolerated: r.canary.MaxUnavailable,
-		Canary: carrier.Fleet().Serving(), Stable: r.world.Stable.Certain(),
+		Canary: carrier.Fleet().Serving(), Stable: r.target.stable().Certain(),
 		Ready:   carrier != nil && !carrier.Stale() && r.canary.Threshold.Met(carrier.Fleet().Serving(), size),
 		Gradual: r.gradual(),
 	}
 	next, wanted := m.Next(), r.target.portionText(want)
-	r.draft.Held = want < m.Now && r.world.Stable.Stale() || r.misleads(next, want)
+	r.draft.Held = want < m.Now && r.target.stable().Stale() || r.misleads(next, want)
 	switch {
 	case next == want && want == m.Now:
 		return next, wanted + " as it should be"
@@ -150,18 +150,18 @@ func (r *Canary) moveWeight(want, size int32, why string) (int32, string) {
 // comes back to it.
 func (r *Canary) bothSendElsewhere() bool {
 	c, name := r.split.carrier(), r.split.stableService.Name
-	return c != nil && r.world.Stable != nil && c != r.world.Stable && r.draft.Selects(name) == c.Hash && r.world.ObservedSelects(name) == c.Hash && r.world.ObservedSelects(r.split.canaryService.Name) == c.Hash
+	return c != nil && r.target.stable() != nil && c != r.target.stable() && r.draft.Selects(name) == c.Hash && r.world.ObservedSelects(name) == c.Hash && r.world.ObservedSelects(r.split.canaryService.Name) == c.Hash
 }
 
 // bothSendToStable reports whether both Services are known to send to the stable version, somebody having pointed the canary one there, and it has a
 // pod. It carries everything then, and a weight changes nothing: the canary Service is freed at once, and not when the stable version has
 // the pods for that, which may find no room beside those of the new one.
 func (r *Canary) bothSendToStable() bool {
-	if r.split.carrier() == nil || r.split.carrier() != r.world.Stable || r.world.Stable.Certain() == 0 {
+	if r.split.carrier() == nil || r.split.carrier() != r.target.stable() || r.target.stable().Certain() == 0 {
 		return false
 	}
 	for _, name := range world.ServiceNames(r.canary) {
-		if r.draft.Selects(name) != r.world.Stable.Hash || r.world.ObservedSelects(name) != r.world.Stable.Hash {
+		if r.draft.Selects(name) != r.target.stable().Hash || r.world.ObservedSelects(name) != r.target.stable().Hash {
 			return false
 		}
 	}
@@ -174,7 +174,7 @@ func (r *Canary) bothSendToStable() bool {
 // misleads reports whether to bring the routers in line could send traffic to where nobody can carry it. Routers that do not show what the
 // status has may be further than that, or not as far: a pass told some of them and could not record it.
 func (r *Canary) misleads(weight, want int32) bool {
-	canary, stable := r.split.carrier().Fleet().Serving()+r.carriedElsewhere(), r.world.Stable.Certain()
+	canary, stable := r.split.carrier().Fleet().Serving()+r.carriedElsewhere(), r.target.stable().Certain()
 	switch {
 	case r.split.inForce, r.target.replicas() == 0:
 		return false
@@ -195,7 +195,7 @@ func (r *Canary) carriedElsewhere() int32 {
 	}
 	var serving int32
 	for _, s := range r.world.UnnamedServices() {
-		if v := r.world.Find(r.draft.Selects(s.Name)); v != nil && v != r.world.Stable {
+		if v := r.world.Find(r.draft.Selects(s.Name)); v != nil && v != r.target.stable() {
 			serving = max(serving, v.Fleet().Serving())
 		}
 	}
@@ -242,7 +242,7 @@ func (r *Canary) Carries() (bool, string) {
 // Wanted is how many pods the new version needs available to be promoted: all, or as many of them as there is room for beside the stable
 // version's. The others come when those are gone.
 func (r *Canary) Wanted() int32 {
-	if r.world.StableBeside() == nil {
+	if r.target.stableBeside() == nil {
 		return r.target.replicas()
 	}
 	return min(r.target.replicas(), r.target.aim())
@@ -291,7 +291,7 @@ func (r *Canary) Reached() (bool, string) {
 	if canary.Desired != want || canary.Available > want {
 		return false, fmt.Sprintf("the canary is on its way from %d to %d pods", canary.Actual, want)
 	}
-	if stable := r.world.StableBeside(); stable != nil && !r.DynamicStableScale {
+	if stable := r.target.stableBeside(); stable != nil && !r.DynamicStableScale {
 		if s := stable.Fleet(); s.Desired != s.Actual || s.Desired < r.target.replicas() {
 			return false, fmt.Sprintf("the stable version is on its way from %d to %d pods", s.Actual, r.target.replicas())
 		}

@@ -22,13 +22,13 @@ type Canary struct {
 
 	spec.Traffic
 	canary spec.Canary
-	target target
+	target *target
 	split  *split
 }
 
 // New has not looked at the routers yet.
 func New(w *world.World, u *progress.Progress, d *draft.Draft, r *restart.Restart, judge *judge.Judge, j *change.Journal, c spec.Canary) *Canary {
-	t := target{world: w, update: u, canary: c}
+	t := &target{world: w, update: u, canary: c}
 	return &Canary{
 		world: w, update: u, draft: d, restart: r, judge: judge, journal: j, Traffic: *c.Traffic, canary: c,
 		target: t, split: newSplit(t, d, judge, j),

@@ -39,7 +39,7 @@ func (r *split) seeWeight() {
 			return
 		}
 	}
-	if r.world.Stable.Certain() >= r.target.room().Enough(r.canary.MaxWeight) {
+	if r.target.stable().Certain() >= r.target.room().Enough(r.canary.MaxWeight) {
 		return
 	}
 	for _, r.additional = range additional {

@@ -14,7 +14,7 @@ import (
 // pointServices points both Services at their versions, each when that takes traffic from nobody who cannot be replaced: while its
 // weight is nothing, or to pods that can carry it.
 func (r *Canary) pointServices() {
-	if r.world.Stable != nil {
+	if r.target.stable() != nil {
 		r.pointStable()
 	}
 	r.pointCanary()
@@ -22,7 +22,7 @@ func (r *Canary) pointServices() {
 
 // pointStable has the stable Service follow the stable version.
 func (r *Canary) pointStable() {
-	name, v := r.split.stableService.Name, r.world.Stable
+	name, v := r.split.stableService.Name, r.target.stable()
 	if r.draft.Selects(name) == v.Hash {
 		r.draft.Point(name, v.Hash, "it selects the stable version")
 		return
@@ -37,7 +37,7 @@ func (r *Canary) pointStable() {
 
 // neededBehindStable is how many pods the stable version needs before the stable Service selects it.
 func (r *Canary) neededBehindStable() int32 {
-	name, v, least := r.split.stableService.Name, r.world.Stable, min(1, r.target.replicas())
+	name, v, least := r.split.stableService.Name, r.target.stable(), min(1, r.target.replicas())
 	needed := max(least, r.target.room().Enough(r.carriedByStable(v)))
 	from := r.world.Find(r.draft.Selects(name))
 	switch {
@@ -51,7 +51,7 @@ func (r *Canary) neededBehindStable() int32 {
 
 // awaitsStable reports whether the stable Service sends to a version still that is no part of any update, since the stable one has too few pods.
 func (r *Canary) awaitsStable(v *world.Version) bool {
-	return r.update.State() == progress.Settled && r.world.Stable != nil && r.draft.Selects(r.split.stableService.Name) == v.Hash && r.world.Stable.Fleet().Serving() < r.neededBehindStable()
+	return r.update.State() == progress.Settled && r.target.stable() != nil && r.draft.Selects(r.split.stableService.Name) == v.Hash && r.target.stable().Fleet().Serving() < r.neededBehindStable()
 }
 
 // carriedByStable is the weight that a version will carry once the stable Service selects it: all, as long as nobody knows what is in force.
@@ -69,7 +69,7 @@ func (r *Canary) carriedByStable(v *world.Version) int32 {
 func (r *Canary) pointCanary() {
 	name, v, why := r.split.canaryService.Name, r.world.New, "it is the new version"
 	if r.update.State() == progress.Settled || r.update.State() == progress.Aborted && !r.target.alone() {
-		v, why = r.world.Stable, "there is no update"
+		v, why = r.target.stable(), "there is no update"
 	}
 	if v == nil {
 		return
@@ -104,7 +104,7 @@ func (r *Canary) standsIn() bool {
 // overtake still serves: then that does so for as long as somebody tries again, or something else.
 func (r *Canary) abandoned() bool {
 	c := r.split.carrier()
-	return r.update.State() == progress.Aborted && r.world.Stable == nil && c != r.world.New && c.Fleet().Serving() > 0
+	return r.update.State() == progress.Aborted && r.target.stable() == nil && c != r.world.New && c.Fleet().Serving() > 0
 }
 
 // neededBehind is how many pods a version needs before a Service without weight selects it: whoever asks the Service by its name is to
@@ -125,22 +125,22 @@ func (r *Canary) neededBehind(name string, v *world.Version) int32 {
 // that selects it, or that tells no versions apart.
 func (r *Canary) leaveOvertaken(name string) {
 	overtaken := slices.ContainsFunc(r.world.Others, func(v world.Version) bool { return v.Desired() > 0 })
-	if !overtaken || r.split.carrier() == r.world.Stable || r.world.Stable.Fleet().Serving() < max(1, r.neededBehind(name, r.world.Stable)) {
+	if !overtaken || r.split.carrier() == r.target.stable() || r.target.stable().Fleet().Serving() < max(1, r.neededBehind(name, r.target.stable())) {
 		return
 	}
-	r.draft.Point(name, r.world.Stable.Hash, "the new version is not available yet, and another has overtaken the one before")
+	r.draft.Point(name, r.target.stable().Hash, "the new version is not available yet, and another has overtaken the one before")
 }
 
 // WithoutNew has both Services send to versions that there are while the new one cannot be created, and gives the stable one its pods.
 func (r *Canary) WithoutNew() {
 	if len(r.update.Problems) == 0 {
 		r.split.see()
-		if r.world.Stable != nil {
+		if r.target.stable() != nil {
 			r.pointStable()
 		}
 		r.draft.PointBack(r.split.canaryService.Name)
 	}
-	if r.world.Stable != nil && r.draft.MayNotScale() == "" { // never fewer: another version may still carry traffic
-		r.draft.Scale(r.world.Stable, max(r.world.Stable.Desired(), capacity.RoomFor(r.world.Stable.Desired(), r.target.replicas(), r.target.free())), draft.WithoutNew)
+	if r.target.stable() != nil && r.draft.MayNotScale() == "" { // never fewer: another version may still carry traffic
+		r.draft.Scale(r.target.stable(), max(r.target.stable().Desired(), capacity.RoomFor(r.target.stable().Desired(), r.target.replicas(), r.target.free())), draft.WithoutNew)
 	}
 }

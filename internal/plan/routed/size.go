@@ -13,7 +13,7 @@ import (
 
 // size gives the versions that serve, or are about to, their pods.
 func (r *Canary) size() {
-	stable := r.world.StableBeside()
+	stable := r.target.stableBeside()
 	if r.abandoned() {
 		if r.draft.Create != nil {
 			r.draft.ScaleNew(0, "the update was aborted")
@@ -103,7 +103,7 @@ func (r *Canary) carried(v *world.Version) int32 {
 	if r.target.alone() {
 		return r.target.room().Keeps(weight, r.world.New.Desired(), r.target.replicas())
 	}
-	return r.target.room().Keeps(weight, r.world.Stable.Desired(), r.target.room().Sized(r.canary.MaxWeight-r.goal()))
+	return r.target.room().Keeps(weight, r.target.stable().Desired(), r.target.room().Sized(r.canary.MaxWeight-r.goal()))
 }
 
 // inherited is how many pods the new version gets to take the part over of one that it has overtaken, where the stable version has
@@ -117,7 +117,7 @@ func (r *Canary) inherited() int32 {
 
 // stableIsDown reports whether the stable version has no available pod, though it should have.
 func (r *Canary) stableIsDown() bool {
-	return r.target.replicas() > 0 && r.world.Stable.Fleet().Available == 0
+	return r.target.replicas() > 0 && r.target.stable().Fleet().Available == 0
 }
 
 // stableSize is how many pods the stable version should have: all, or with dynamicStableScale as many as its traffic needs now and
@@ -146,7 +146,7 @@ func (r *Canary) sizeAborted() {
 // shrinkCarrier lets a version that has been overtaken shrink with its traffic, where pods are scarce.
 func (r *Canary) shrinkCarrier() {
 	c := r.split.carrier()
-	if c == nil || c == r.world.New || c == r.world.Stable || !r.DynamicStableScale || r.update.State() == progress.Settled && r.world.ObservedSelects(r.split.stableService.Name) == c.Hash {
+	if c == nil || c == r.world.New || c == r.target.stable() || !r.DynamicStableScale || r.update.State() == progress.Settled && r.world.ObservedSelects(r.split.stableService.Name) == c.Hash {
 		return // the last: it is all there is, by both Services
 	}
 	r.resize(c, min(c.Desired(), max(r.carried(c), 1)), "its traffic goes to the stable version")
@@ -190,7 +190,7 @@ func (r *Canary) serves(v *world.Version) bool {
 // retire takes the pods away of versions that nothing sends to any more, after their delays.
 func (r *Canary) retire() {
 	services := r.world.WithUnnamed(r.split.stableService.Name, r.split.canaryService.Name)
-	stable := r.world.StableBeside()
+	stable := r.target.stableBeside()
 	if r.update.State() == progress.Aborted && !r.AbortScaleDown {
 		r.draft.Keep(r.world.New) // where it had a delay, 0 ends that, and the pods stay
 	}

@@ -26,7 +26,7 @@ type split struct {
 	judge   *judge.Judge
 	journal *change.Journal
 
-	target  target
+	target  *target
 	canary  spec.Canary
 	routers []traffic.Router
 	// stableService and canaryService are the Services by the part that they play now.
@@ -41,7 +41,7 @@ type split struct {
 	next traffic.Split
 }
 
-func newSplit(t target, d *draft.Draft, judge *judge.Judge, j *change.Journal) *split {
+func newSplit(t *target, d *draft.Draft, judge *judge.Judge, j *change.Journal) *split {
 	return &split{
 		world: t.world, update: t.update, draft: d, judge: judge, journal: j, target: t, canary: t.canary,
 		routers: routers.For(t.world.RouteOwner(), t.canary.Traffic.Routers, t.world.Policy),

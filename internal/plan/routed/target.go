@@ -14,6 +14,24 @@ type target struct {
 	world  *world.World
 	update *progress.Progress
 	canary spec.Canary
+	// succeeds: the new version plays the stable one's part, which is gone.
+	succeeds bool
+}
+
+// stable is the version that plays the stable one's part, nil if none does.
+func (t *target) stable() *world.Version {
+	if t.succeeds {
+		return t.world.New
+	}
+	return t.world.Stable
+}
+
+// stableBeside is that version where it is another than the new one.
+func (t *target) stableBeside() *world.Version {
+	if t.succeeds {
+		return nil
+	}
+	return t.world.StableBeside()
 }
 
 // takesOver reports whether the new version, having all its pods, is promoted as it is and takes the stable Service over then: there
@@ -24,7 +42,7 @@ func (t *target) takesOver() bool {
 
 // alone reports whether the stable version's ReplicaSet is gone, which somebody deleted: the new version is all there is.
 func (t *target) alone() bool {
-	return t.world.Stable == nil && t.world.New != nil && t.update.State() != progress.Settled
+	return t.stable() == nil && t.world.New != nil && t.update.State() != progress.Settled
 }
 
 // replicas is how many pods carry all the traffic.

@@ -19,10 +19,12 @@ type World struct {
 
 // New sorts what was observed.
 func New(o Observed, r spec.Rollout) *World {
-	return &World{
+	w := &World{
 		Observed:  o,
 		Spec:      r,
 		Versions:  sortVersions(o.ReplicaSets, r, o.Rollout.Status.CollisionCount, o.Rollout.Status.StableRS),
 		Elsewhere: Elsewhere(o.Rollout),
 	}
+	w.believePods()
+	return w
 }

@@ -32,6 +32,9 @@ type Version struct {
 	*appsv1.ReplicaSet
 	Hash     string
 	Revision int64
+	// Unreported: its ReplicaSet reports more available pods than it has, since one was restarted a moment ago. The number here is that of the
+	// pods.
+	Unreported bool
 }
 
 func versionOf(rs *appsv1.ReplicaSet) Version {
