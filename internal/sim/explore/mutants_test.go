@@ -52,6 +52,11 @@ var mutants = map[string]Engine{
 		s.PromoteFull = s.PromoteFull || s.Abort && o.Rollout.Status.PromoteFull
 	}),
 	"dates pauses back": records(func(_ plan.Observed, s *v1alpha1.RolloutStatus) { datePausesBack(s) }),
+	"is Healthy before its pods are labelled": records(func(_ plan.Observed, s *v1alpha1.RolloutStatus) {
+		if s.Message == "pod labels and annotations are still being updated" {
+			s.Phase, s.Message = v1alpha1.RolloutPhaseHealthy, ""
+		}
+	}),
 	"notes the time of every look": says(func(o plan.Observed, p *plan.Plan) {
 		to := *o.Rollout
 		if p.Record != nil {

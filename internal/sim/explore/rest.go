@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -171,13 +172,7 @@ func (r *rules) endOfRuns(s spec.Rollout) {
 
 // endOfPods checks that all pods carry what those of the stable version are to carry, and are young enough.
 func (r *rules) endOfPods(s spec.Rollout) {
-	var stable spec.Metadata
-	switch strategy := s.Strategy.(type) {
-	case spec.Canary:
-		stable = strategy.StableMetadata
-	case spec.BlueGreen:
-		stable = strategy.StableMetadata
-	}
+	stable := stableMetadata(s)
 	labels, annotations := merged(s.Template.Labels, stable.Labels), merged(s.Template.Annotations, stable.Annotations)
 	labels[v1alpha1.PodTemplateHashLabel] = r.world.Rollout().Status.CurrentPodHash
 	at := r.world.Rollout().Spec.RestartAt
@@ -189,6 +184,35 @@ func (r *rules) endOfPods(s spec.Rollout) {
 			r.history.fail("end", "pod %s is older than spec.restartAt", pod.Name)
 		}
 	}
+}
+
+// dressed checks that a Rollout that becomes Healthy has no pods of its version left that lack what those of the stable version are to carry.
+func (r *rules) dressed(p sim.Pass, s spec.Rollout) {
+	from, to := p.Plan.Record.From.Status, p.Plan.Record.To.Status
+	if from.Phase == v1alpha1.RolloutPhaseHealthy || to.Phase != v1alpha1.RolloutPhaseHealthy || !p.Whole() || p.Stale || s.Replicas == 0 {
+		return // or a preview's pods are about to go
+	}
+	stable := stableMetadata(s)
+	for _, pod := range r.world.PodObjects() {
+		if pod.DeletionTimestamp != nil || pod.Labels[v1alpha1.PodTemplateHashLabel] != to.CurrentPodHash {
+			continue
+		}
+		for key, value := range stable.Labels {
+			if pod.Labels[key] != value {
+				r.history.fail("healthy", "pod %s carries %v where the Rollout is Healthy, and not %s=%s", pod.Name, pod.Labels, key, value)
+			}
+		}
+	}
+}
+
+func stableMetadata(s spec.Rollout) spec.Metadata {
+	switch strategy := s.Strategy.(type) {
+	case spec.Canary:
+		return strategy.StableMetadata
+	case spec.BlueGreen:
+		return strategy.StableMetadata
+	}
+	return spec.Metadata{}
 }
 
 func merged(a, b map[string]string) map[string]string {

@@ -177,6 +177,7 @@ func (r *rules) pass(p sim.Pass) {
 		r.pauses(p, s)
 		r.steps(p, s)
 		r.promotion(p, s)
+		r.dressed(p, s)
 	}
 	if p.Idle != "" {
 		r.history.fail("fixpoint", "%s", p.Idle)
