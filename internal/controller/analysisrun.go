@@ -67,15 +67,14 @@ func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (re
 	switch {
 	case apierrors.IsNotFound(err):
 		r.flights.forget(req.NamespacedName)
-		r.sent.forget(req.NamespacedName)
-		r.unfinished.forget(req.NamespacedName)
+		r.memory.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}
-	r.sent.forgetOthers(req.NamespacedName, run.UID)
+	r.memory.forgetOthers(req.NamespacedName, run.UID)
 	if err = r.shown(ctx, req.NamespacedName, versions{run.UID: run.ResourceVersion}, r.clock.Now()); errors.Is(err, errBehind) {
-		return r.unfinished.again(req.NamespacedName), nil
+		return r.again(req.NamespacedName), nil
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -107,11 +106,11 @@ func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (re
 	switch {
 	case movedOn(err), errors.Is(err, errBehind):
 		log.Debug("the world has moved on, looking again", "error", err)
-		return r.unfinished.again(req.NamespacedName), nil
+		return r.again(req.NamespacedName), nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}
-	r.unfinished.forget(req.NamespacedName)
+	r.memory.finished(req.NamespacedName)
 	if next.Wake.IsZero() {
 		return reconcile.Result{}, nil
 	}

@@ -11,7 +11,7 @@
 //	workload.go the object that a template comes from
 //	services.go Services: found, read live, released; pods.go and analysis.go do the same for pods and AnalysisRuns
 //	analysisrun.go  the same loop for AnalysisRuns, around measure.Next; flights.go has the measurements under way, jobs.go the Jobs
-//	sent.go     what was written and not yet seen again
+//	memory.go   what is remembered of each owner between two passes: expectations.go what was written and not yet seen again
 //
 // A conflict means that the world has moved on: the pass ends and the next one looks again. Nothing is ever forced.
 //

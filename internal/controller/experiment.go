@@ -70,13 +70,10 @@ func (e *Experiments) Reconcile(ctx context.Context, req reconcile.Request) (rec
 	seen, err := e.observe(ctx, req.NamespacedName)
 	switch {
 	case apierrors.IsNotFound(err):
-		e.sent.forget(req.NamespacedName)
-		e.unfinished.forget(req.NamespacedName)
-		e.firsthand.forget(req.NamespacedName)
-		e.telling.forget(req.NamespacedName)
+		e.memory.forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	case errors.Is(err, errBehind):
-		return e.unfinished.again(req.NamespacedName), nil
+		return e.again(req.NamespacedName), nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}
@@ -84,11 +81,11 @@ func (e *Experiments) Reconcile(ctx context.Context, req reconcile.Request) (rec
 	switch {
 	case movedOn(err), errors.Is(err, errBehind):
 		e.log.Debug("the world has moved on, looking again", "experiment", req.String(), "error", err)
-		return e.unfinished.again(req.NamespacedName), nil
+		return e.again(req.NamespacedName), nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}
-	e.unfinished.forget(req.NamespacedName)
+	e.memory.finished(req.NamespacedName)
 	if next.Wake.IsZero() {
 		return reconcile.Result{}, nil
 	}
@@ -172,7 +169,7 @@ func (e *Experiments) carryOut(ctx context.Context, seen experiment.Observed) (e
 				return next, err
 			}
 		}
-		e.telling.tell(ctx, "experiment", client.ObjectKeyFromObject(seen.Experiment), next.Notes, next.Writes())
+		e.logNotes(ctx, "experiment", client.ObjectKeyFromObject(seen.Experiment), next.Notes, next.Writes())
 		err := e.apply(ctx, seen.Experiment, next)
 		refused, ok := asRefusal(err, experiment.ReplicaSet, experiment.Service, experiment.AnalysisRun)
 		if !ok || refusals == mostRefusals {

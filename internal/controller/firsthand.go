@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -27,42 +26,24 @@ import (
 // clocksDiffer is by how much the API server's clock may be behind or ahead of this process's.
 const clocksDiffer = time.Minute
 
-// firsthand remembers for which Rollouts, or Experiments, this process has made sure that it knows what was there when it began to lead.
+// isVerified reports whether what was there when this process began to lead is known for an owner: it was compared, or the owner is younger.
 //
 // A standby fills its caches long before it leads, and nothing makes them show what the leader before it wrote last. The resourceVersion in
 // each write guards the object written, but not a decision that spans several: a Service is pointed at a version whose pods went a moment
-// ago. So what the first write for each of them is decided on is compared with what the API server has. Caches never go back behind that,
-// and later writes are this process's own, which it waits for (sent.go). What is idle writes nothing, and costs nothing.
-type firsthand struct {
-	mu sync.Mutex
-	// began is when this process was about to write first: it led then.
-	began time.Time
-	// known are the owners that were compared, by their names, since a deletion tells no UID.
-	known map[types.NamespacedName]types.UID
+// ago. So what the first write for each owner is decided on is compared with what the API server has. Caches never go back behind that,
+// and later writes are this process's own, which it waits for (expectations.go). What is idle writes nothing, and costs nothing.
+func (m *memory) isVerified(owner client.Object, now time.Time) (verified bool) {
+	m.of(client.ObjectKeyFromObject(owner), func(r *recollection) {
+		if m.began.IsZero() {
+			m.began = now
+		}
+		verified = r.verified == owner.GetUID() || owner.GetCreationTimestamp().After(m.began.Add(clocksDiffer))
+	})
+	return verified
 }
 
-func newFirsthand() *firsthand { return &firsthand{known: map[types.NamespacedName]types.UID{}} }
-
-// knows reports whether there is nothing to compare: it was done, or the owner was made when this process had begun.
-func (f *firsthand) knows(owner client.Object, now time.Time) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.began.IsZero() {
-		f.began = now
-	}
-	return f.known[client.ObjectKeyFromObject(owner)] == owner.GetUID() || owner.GetCreationTimestamp().After(f.began.Add(clocksDiffer))
-}
-
-func (f *firsthand) learn(owner client.Object) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.known[client.ObjectKeyFromObject(owner)] = owner.GetUID()
-}
-
-func (f *firsthand) forget(owner types.NamespacedName) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.known, owner)
+func (m *memory) verify(owner client.Object) {
+	m.of(client.ObjectKeyFromObject(owner), func(r *recollection) { r.verified = owner.GetUID() })
 }
 
 // versions are the resourceVersions of objects.
@@ -79,7 +60,7 @@ func versionsOf[T client.Object](objects []T) versions {
 // compare makes sure, before the first write for a Rollout, that what was observed is what the API server has.
 func (r *Rollouts) compare(ctx context.Context, seen plan.Observed) error {
 	ro := seen.Rollout
-	if r.firsthand.knows(ro, seen.Now) {
+	if r.memory.isVerified(ro, seen.Now) {
 		return nil
 	}
 	if err := r.compareItself(ctx, ro); err != nil {
@@ -113,7 +94,7 @@ func (r *Rollouts) compare(ctx context.Context, seen plan.Observed) error {
 			return err
 		}
 	}
-	r.firsthand.learn(ro)
+	r.memory.verify(ro)
 	return nil
 }
 
@@ -138,7 +119,7 @@ func (r *Rollouts) compareRouting(ctx context.Context, seen plan.Observed) error
 // compare makes sure, before the first write for an Experiment, that what was observed is what the API server has.
 func (e *Experiments) compare(ctx context.Context, seen experiment.Observed) error {
 	ex := seen.Experiment
-	if e.firsthand.knows(ex, seen.Now) {
+	if e.memory.isVerified(ex, seen.Now) {
 		return nil
 	}
 	if err := e.compareItself(ctx, ex); err != nil {
@@ -159,7 +140,7 @@ func (e *Experiments) compare(ctx context.Context, seen experiment.Observed) err
 			return err
 		}
 	}
-	e.firsthand.learn(ex)
+	e.memory.verify(ex)
 	return nil
 }
 

@@ -49,7 +49,7 @@ type flights struct {
 	clock     clock.PassiveClock
 	log       *slog.Logger
 	providers registry.Registry
-	memory    *memory
+	bytes     *byteBudget
 	// look has a queue told of AnalysisRuns to look at. It is set before the first pass, and called without the lock.
 	look func(types.NamespacedName, priorityqueue.AddOpts)
 
@@ -93,7 +93,7 @@ type landing struct {
 
 func newFlights(ctx context.Context, p Parts, providers registry.Registry) *flights {
 	f := &flights{
-		base: ctx, clock: p.Clock, log: p.Log, providers: providers, start: p.Go, memory: newMemory(),
+		base: ctx, clock: p.Clock, log: p.Log, providers: providers, start: p.Go, bytes: newByteBudget(),
 		look: func(types.NamespacedName, priorityqueue.AddOpts) {}, runs: map[types.NamespacedName]*runFlights{}, pens: make(chan struct{}, mostPens),
 		places: fair.NewShares(mostFlights, 1), tickets: map[types.NamespacedName]*fair.Ticket[types.NamespacedName]{},
 		offered: map[types.NamespacedName]bool{}, judging: newTurns(),
@@ -102,7 +102,7 @@ func newFlights(ctx context.Context, p Parts, providers registry.Registry) *flig
 		f.start = func(do func()) { go do() }
 	}
 	if p.Namespace != "" { // there is nobody to share with
-		f.places, f.memory.shares = fair.NewShares(mostFlights, 0), fair.NewShares(mostBytes, 0)
+		f.places, f.bytes.shares = fair.NewShares(mostFlights, 0), fair.NewShares(mostBytes, 0)
 	}
 	return f
 }
@@ -232,7 +232,7 @@ func (f *flights) begin(key types.NamespacedName, task measure.Task) {
 	ctx, cancel := context.WithTimeout(f.base, longestFlight)
 	run.busy[task.Metric.Name] = cancel
 	f.start(func() {
-		held := f.memory.claim(key.Namespace)
+		held := f.bytes.claim(key.Namespace)
 		result := f.fly(ctx, task, held)
 		result.Cancelled = errors.Is(ctx.Err(), context.Canceled)
 		cancel()
@@ -335,7 +335,7 @@ func (f *flights) recorded(key types.NamespacedName, run *runFlights, results in
 		f.release(key, run, min(results, len(run.results))) // none are left if the AnalysisRun is gone
 		again = again || len(run.results) > 0
 	case movedOn(err), errors.Is(err, errBehind):
-		after = lookAgain
+		after = backoffShortest
 	default:
 		after = retryAfter(run.failures, err)
 		run.failures++

@@ -146,7 +146,7 @@ func TestRunsThatAreGoneGiveUpTheirPlaceInLine(t *testing.T) {
 }
 
 func TestLargeAnswersOfOneNamespaceLeaveRoomForOthers(t *testing.T) {
-	m := newMemory()
+	m := newByteBudget()
 	var held []*claim
 	ctx, cancel := context.WithCancel(t.Context())
 	grow := func(namespace string, n int64) error {
@@ -182,10 +182,10 @@ func TestLargeAnswersOfOneNamespaceLeaveRoomForOthers(t *testing.T) {
 	}
 }
 
-func (m *memory) waiting() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.line.Len()
+func (b *byteBudget) waiting() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.line.Len()
 }
 
 type panicking struct{}

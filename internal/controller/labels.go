@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,10 +34,10 @@ func (r *Rollouts) label(ctx context.Context, seen plan.Observed, p *plan.Plan) 
 		case !ok:
 			failures = append(failures, err)
 		case refused(err) || apierrors.IsInternalError(err): // the latter is a webhook that does not answer
-			r.refusals.add(key, update.From.Name, change.Refusal{Message: apiMessage(err), At: seen.Now})
+			r.memory.refused(key, refusedPods, update.From.Name, change.Refusal{Message: apiMessage(err), At: seen.Now})
 			p.Wake = seen.Now
 		default:
-			r.refusals.remove(key, update.From.Name)
+			r.memory.accepted(key, refusedPods, update.From.Name)
 			failures = append(failures, err)
 		}
 	}
@@ -54,49 +53,37 @@ func apiMessage(err error) string {
 	return err.Error()
 }
 
-// refusals remember which pods the API server did not change. After a restart they are found out again.
-type refusals struct {
-	mu  sync.Mutex
-	all map[types.NamespacedName]map[string]change.Refusal
-}
+// refusable are the kinds of objects of which it is remembered that the API server did not change them. After a restart they are found out again.
+type refusable int
 
-// forgetRefusals is after how long a pod that nobody has tried to change since is forgotten: it is gone.
+const (
+	refusedPods refusable = iota
+	// refusedRoutes are objects of traffic routers that it did not release.
+	refusedRoutes
+	refusableKinds
+)
+
+// forgetRefusals is after how long an object that nobody has tried to change since is forgotten: it is gone.
 const forgetRefusals = 10 * time.Minute
 
-func newRefusals() *refusals {
-	return &refusals{all: map[types.NamespacedName]map[string]change.Refusal{}}
+// refusals are those of an owner's objects, by their names.
+func (m *memory) refusals(owner types.NamespacedName, kind refusable) (all map[string]change.Refusal) {
+	m.of(owner, func(r *recollection) { all = maps.Clone(r.refused[kind]) })
+	return all
 }
 
-// of are the refusals for a Rollout's pods.
-func (r *refusals) of(rollout types.NamespacedName) map[string]change.Refusal {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return maps.Clone(r.all[rollout])
+// refused notes that the API server did not change an object.
+func (m *memory) refused(owner types.NamespacedName, kind refusable, name string, refusal change.Refusal) {
+	m.of(owner, func(r *recollection) {
+		if r.refused[kind] == nil {
+			r.refused[kind] = map[string]change.Refusal{}
+		}
+		maps.DeleteFunc(r.refused[kind], func(_ string, old change.Refusal) bool { return refusal.At.Sub(old.At) > forgetRefusals })
+		r.refused[kind][name] = refusal
+	})
 }
 
-func (r *refusals) add(rollout types.NamespacedName, pod string, refusal change.Refusal) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	of := r.all[rollout]
-	if of == nil {
-		of = map[string]change.Refusal{}
-		r.all[rollout] = of
-	}
-	maps.DeleteFunc(of, func(_ string, old change.Refusal) bool { return refusal.At.Sub(old.At) > forgetRefusals })
-	of[pod] = refusal
-}
-
-func (r *refusals) remove(rollout types.NamespacedName, pod string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if delete(r.all[rollout], pod); len(r.all[rollout]) == 0 {
-		delete(r.all, rollout)
-	}
-}
-
-// forget drops what was remembered for a Rollout that is gone.
-func (r *refusals) forget(rollout types.NamespacedName) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.all, rollout)
+// accepted notes that it did.
+func (m *memory) accepted(owner types.NamespacedName, kind refusable, name string) {
+	m.of(owner, func(r *recollection) { delete(r.refused[kind], name) })
 }

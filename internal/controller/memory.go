@@ -1,104 +1,76 @@
 package controller
 
 import (
-	"context"
-	"fmt"
 	"sync"
+	"time"
 
-	"github.com/sluice-delivery/sluice/internal/fair"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-delivery/sluice/internal/change"
 )
 
-const (
-	// mostBytes is how much of answers is held: being read, or read and not in a status yet. Read as JSON they take twelve times as much
-	// at worst.
-	mostBytes = 16 << 20
-	// mostAtOnce is the most that an answer grows by at once. One that waits needs room for it.
-	mostAtOnce = 64 << 10
-)
-
-// memory bounds the bytes of all answers together. Namespaces share it. An answer for which there is no room waits for some until its
-// measurement times out, and namespaces are served in turn.
+// memory is what a reconciler remembers of each owner, a Rollout, an Experiment or an AnalysisRun, from one pass to the next. It holds nothing
+// that a decision rests on: a process that has forgotten all of it waits, compares, writes and logs once more, and decides the same.
+//
+// What it remembers has a file for each: writes that caches do not show yet (expectations.go), owners whose first write was compared with the
+// API server (firsthand.go), passes to repeat (backoff.go), counts that may wait (patience.go), notes that the log has (notes.go), and what the
+// API server refused (labels.go).
 type memory struct {
 	mu     sync.Mutex
-	shares *fair.Shares
-	line   fair.Turns[*growth]
+	owners map[types.NamespacedName]*recollection
+	// began is when this process was about to write first: it led then.
+	began time.Time
 }
 
-// growth is a claim that waits for n bytes.
-type growth struct {
-	claim *claim
-	n     int64
-	done  chan struct{}
+// recollection is what is remembered of one owner.
+type recollection struct {
+	// expected are the writes that the caches have not shown yet, by the UID of the object written.
+	expected map[types.UID]write
+	// unanswered are the objects of which nobody knows whether a write was done.
+	unanswered []client.Object
+	// verified is the UID of the owner that was compared with the API server: a deletion tells only the name.
+	verified types.UID
+	// unfinished is since when passes could not be finished: zero if the last one was.
+	unfinished time.Time
+	// recorded is when the status was written last, and waiting since when counts wait: zero if none do.
+	recorded, waiting time.Time
+	// waits are the notes of what is waited for, as the log has them.
+	waits []change.Note
+	// refused is what the API server said of objects that it did not change, by their names.
+	refused [refusableKinds]map[string]change.Refusal
 }
 
-// claim is what one answer holds.
-type claim struct {
-	memory    *memory
-	namespace string
-	bytes     int64
-}
+func newMemory() *memory { return &memory{owners: map[types.NamespacedName]*recollection{}} }
 
-func newMemory() *memory { return &memory{shares: fair.NewShares(mostBytes, 1)} }
-
-func (m *memory) claim(namespace string) *claim { return &claim{memory: m, namespace: namespace} }
-
-// Grow takes n bytes more, mostAtOnce at a time, and waits until there is room for them.
-func (c *claim) Grow(ctx context.Context, n int64) error {
-	for n > 0 {
-		part := min(n, mostAtOnce)
-		if err := c.grow(ctx, part); err != nil {
-			return err
-		}
-		n -= part
-	}
-	return nil
-}
-
-func (c *claim) grow(ctx context.Context, n int64) error {
-	m := c.memory
-	m.mu.Lock()
-	if m.shares.Take(c.namespace, n) {
-		c.bytes += n
-		m.mu.Unlock()
-		return nil
-	}
-	g := &growth{claim: c, n: n, done: make(chan struct{})}
-	ticket := m.line.Push(c.namespace, inTime, g)
-	m.mu.Unlock()
-	select {
-	case <-g.done:
-		return nil
-	case <-ctx.Done():
-	}
+// of has a function look at, and change, what is remembered of an owner.
+func (m *memory) of(owner types.NamespacedName, do func(*recollection)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	select {
-	case <-g.done: // it was granted at the same moment
-		return nil
-	default:
-		m.line.Remove(ticket)
-		return fmt.Errorf("namespace %s has too many large answers at once, and there was no room for this one: ask for less (%w)",
-			c.namespace, ctx.Err())
+	r := m.owners[owner]
+	if r == nil {
+		r = &recollection{}
 	}
-}
-
-// release returns what an answer holds.
-func (c *claim) release() {
-	m := c.memory
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if c.bytes == 0 {
+	do(r)
+	if r.isEmpty() {
+		delete(m.owners, owner)
 		return
 	}
-	m.shares.Give(c.namespace, c.bytes)
-	c.bytes = 0
-	for m.line.Len() > 0 {
-		g, ok := m.line.Pop(func(namespace string) bool { return m.shares.Fits(namespace, mostAtOnce) })
-		if !ok {
-			return
+	m.owners[owner] = r
+}
+
+func (r *recollection) isEmpty() bool {
+	for _, refused := range r.refused {
+		if len(refused) > 0 {
+			return false
 		}
-		m.shares.Take(g.claim.namespace, g.n)
-		g.claim.bytes += g.n
-		close(g.done)
 	}
+	return len(r.expected)+len(r.unanswered)+len(r.waits) == 0 && r.verified == "" && r.unfinished.IsZero() && r.recorded.IsZero() && r.waiting.IsZero()
+}
+
+// forget drops all that is remembered of an owner that is gone.
+func (m *memory) forget(owner types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.owners, owner)
 }

@@ -52,25 +52,25 @@ func TestCountsAreWrittenAtOnceAndWhatFollowsWithinASecond(t *testing.T) {
 		"where the clock is set back": {{rollout: web, wrote: true, want: ms(1000)}, {at: -3600_000, rollout: web}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLate()
+			m := newMemory()
 			for _, s := range steps {
 				if s.wrote {
-					l.wrote(s.rollout, ms(s.at))
+					m.recorded(s.rollout, ms(s.at))
 				}
 				if s.settled {
-					l.settled(s.rollout)
+					m.settled(s.rollout)
 					continue
 				}
-				if got := l.until(s.rollout, ms(s.at)); !got.Equal(s.want) {
+				if got := m.recordDue(s.rollout, ms(s.at)); !got.Equal(s.want) {
 					t.Errorf("after %d ms the counts of %s are due at %s, not %s", s.at, s.rollout.Name, got, s.want)
 				}
 			}
 		})
 	}
-	l := newLate()
-	l.wrote(web, start)
-	l.forget(web)
-	if len(l.rollouts) > 0 {
-		t.Errorf("a Rollout that is gone is remembered: %v", l.rollouts)
+	m := newMemory()
+	m.recorded(web, start)
+	m.forget(web)
+	if len(m.owners) > 0 {
+		t.Errorf("a Rollout that is gone is remembered: %v", m.owners)
 	}
 }

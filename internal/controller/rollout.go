@@ -28,12 +28,7 @@ const mostLooks = 1000
 type Rollouts struct {
 	writer
 	events record.EventRecorder
-	late   *late
 	meters *telemetry.Meters
-	// refusals are what the API server said of pods that it did not change.
-	refusals *refusals
-	// routeRefusals are what it said of objects of traffic routers that it did not release.
-	routeRefusals *refusals
 	// traces tell of updates; nil where nobody asked for it.
 	traces *trace.Updates
 	// workloads reads what a workloadRef refers to.
@@ -47,7 +42,7 @@ type Rollouts struct {
 
 // NewRollouts returns the reconciler of Rollouts, which can be used once it knows how to follow what they name.
 func NewRollouts(p Parts) *Rollouts {
-	r := &Rollouts{writer: newWriter(p.Clock, p.Client, p.Live, p.Log), events: p.Events, late: newLate(), refusals: newRefusals(), routeRefusals: newRefusals(), meters: p.Meters, policy: p.Policy, engine: p.Engine}
+	r := &Rollouts{writer: newWriter(p.Clock, p.Client, p.Live, p.Log), events: p.Events, meters: p.Meters, policy: p.Policy, engine: p.Engine}
 	if r.engine == nil {
 		r.engine = plan.Next
 	}
@@ -71,18 +66,12 @@ func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.R
 	seen, err := r.observe(ctx, req.NamespacedName)
 	switch {
 	case apierrors.IsNotFound(err):
-		r.sent.forget(req.NamespacedName)
-		r.unfinished.forget(req.NamespacedName)
-		r.firsthand.forget(req.NamespacedName)
-		r.telling.forget(req.NamespacedName)
-		r.late.forget(req.NamespacedName)
-		r.refusals.forget(req.NamespacedName)
-		r.routeRefusals.forget(req.NamespacedName)
+		r.memory.forget(req.NamespacedName)
 		r.meters.Forget(telemetry.Rollouts, req.NamespacedName)
 		r.traces.Forget(req.NamespacedName)
 		return reconcile.Result{}, r.release(ctx, req.NamespacedName)
 	case errors.Is(err, errBehind):
-		return r.unfinished.again(req.NamespacedName), nil
+		return r.again(req.NamespacedName), nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}
@@ -96,14 +85,14 @@ func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.R
 	switch {
 	case movedOn(err), errors.Is(err, errBehind):
 		r.log.Debug("the world has moved on, looking again", "rollout", req.String(), "error", err)
-		return r.unfinished.again(req.NamespacedName), nil
+		return r.again(req.NamespacedName), nil
 	case errors.As(err, &held):
 		r.log.Warn("the API server refused what the Rollout needs; it is tried again", "rollout", req.String(), "after", refusedRetry, "error", err)
 		return reconcile.Result{RequeueAfter: refusedRetry}, nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}
-	r.unfinished.forget(req.NamespacedName)
+	r.memory.finished(req.NamespacedName)
 	if r.routes.dependsOnConsent(seen) {
 		next.Wake = earlier(next.Wake, seen.Now.Add(consentRetry))
 	}
@@ -124,7 +113,7 @@ func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed) (plan.Plan,
 			return next, err
 		}
 	}
-	r.telling.tell(ctx, "rollout", client.ObjectKeyFromObject(seen.Rollout), next.Notes, next.Writes())
+	r.logNotes(ctx, "rollout", client.ObjectKeyFromObject(seen.Rollout), next.Notes, next.Writes())
 	if next.Writes() {
 		telemetry.Wrote(ctx)
 	}
@@ -137,7 +126,7 @@ func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed) (plan.Plan,
 		return next, err
 	}
 	if next.Record != nil {
-		r.late.wrote(client.ObjectKeyFromObject(seen.Rollout), seen.Now)
+		r.memory.recorded(client.ObjectKeyFromObject(seen.Rollout), seen.Now)
 		r.meters.Updated(&next.Record.From.Status, &next.Record.To.Status)
 	}
 	return next, nil
@@ -146,13 +135,13 @@ func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed) (plan.Plan,
 // gather leaves a record out that can wait, until the last one is old enough.
 func (r *Rollouts) gather(seen plan.Observed, p *plan.Plan) {
 	if p.Record == nil {
-		r.late.settled(client.ObjectKeyFromObject(seen.Rollout))
+		r.memory.settled(client.ObjectKeyFromObject(seen.Rollout))
 		return
 	}
 	if !p.Record.CanWait {
 		return
 	}
-	due := r.late.until(client.ObjectKeyFromObject(seen.Rollout), seen.Now)
+	due := r.memory.recordDue(client.ObjectKeyFromObject(seen.Rollout), seen.Now)
 	if due.IsZero() {
 		return
 	}

@@ -244,11 +244,11 @@ func (r *Rollouts) releaseRoute(ctx context.Context, rollout *v1alpha1.Rollout, 
 	err := r.writeRoute(ctx, rollout, c)
 	if refused(err) || apierrors.IsInternalError(err) || c.Independent && movedOn(err) {
 		r.log.WarnContext(ctx, "a route cannot be released", "rollout", key.String(), "route", object, "error", err)
-		r.routeRefusals.add(key, object, change.Refusal{Message: apiMessage(err), At: r.clock.Now()})
+		r.memory.refused(key, refusedRoutes, object, change.Refusal{Message: apiMessage(err), At: r.clock.Now()})
 		return fmt.Errorf("%w: %w", errBehind, err)
 	}
 	if err == nil {
-		r.routeRefusals.remove(key, object)
+		r.memory.accepted(key, refusedRoutes, object)
 	}
 	return err
 }

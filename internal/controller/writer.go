@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
@@ -40,20 +41,11 @@ type writer struct {
 	client client.Client
 	live   client.Reader
 	log    *slog.Logger
-	sent   *sent
-	// firsthand is about what was there before this process.
-	firsthand *firsthand
-	// telling tells the log what is decided.
-	telling *telling
-	// unfinished says when to repeat a pass that could not be finished.
-	unfinished *unfinished
+	memory *memory
 }
 
 func newWriter(clk clock.PassiveClock, c client.Client, live client.Reader, log *slog.Logger) writer {
-	return writer{
-		clock: clk, client: c, live: live, log: log,
-		sent: newSent(), firsthand: newFirsthand(), telling: newTelling(log), unfinished: newUnfinished(clk),
-	}
+	return writer{clock: clk, client: c, live: live, log: log, memory: newMemory()}
 }
 
 // answered remembers what became of a write of from: now is the API server's answer. With an error the write may have been done all the same,
@@ -61,10 +53,10 @@ func newWriter(clk clock.PassiveClock, c client.Client, live client.Reader, log 
 func (w *writer) answered(owner, from, now client.Object, err error) {
 	key := client.ObjectKeyFromObject(owner)
 	if err != nil {
-		w.sent.failed(key, from, err)
+		w.memory.failed(key, from, err)
 		return
 	}
-	w.sent.wrote(key, now, w.clock.Now())
+	w.memory.wrote(key, now, w.clock.Now())
 }
 
 // post creates an object, and leaves what it is given as it is.
@@ -73,6 +65,11 @@ func (w *writer) post(ctx context.Context, owner, want client.Object) error {
 	err := w.client.Create(ctx, obj)
 	w.answered(owner, want, obj, err)
 	return err
+}
+
+// again repeats a pass that could not be finished.
+func (w *writer) again(owner types.NamespacedName) reconcile.Result {
+	return reconcile.Result{RequeueAfter: w.memory.backoff(owner, w.clock.Now())}
 }
 
 const experimentKind experiment.Kind = v1alpha1.KindExperiment
@@ -190,7 +187,7 @@ func (w *writer) remove(ctx context.Context, owner, obj client.Object, kind expe
 		w.answered(owner, obj, nil, err)
 		return fmt.Errorf("delete %s %s: %w", kind, obj.GetName(), err)
 	}
-	w.sent.deleted(client.ObjectKeyFromObject(owner), obj, w.clock.Now())
+	w.memory.deleted(client.ObjectKeyFromObject(owner), obj, w.clock.Now())
 	return nil
 }
 
@@ -218,7 +215,7 @@ func (w *writer) catchUp(ctx context.Context, owner types.NamespacedName, versio
 
 // shown makes sure that what was observed shows the writes of which it is known that they were done.
 func (w *writer) shown(ctx context.Context, owner types.NamespacedName, versions map[types.UID]string, now time.Time) error {
-	unseen := w.sent.unseen(owner, versions)
+	unseen := w.memory.unseen(owner, versions)
 	for _, uid := range slices.Sorted(maps.Keys(unseen)) { // always in one order, for the simulator's histories
 		if err := w.lookFor(ctx, owner, uid, unseen[uid], now); err != nil {
 			return err
@@ -229,17 +226,17 @@ func (w *writer) shown(ctx context.Context, owner types.NamespacedName, versions
 
 // findOut asks the API server what became of writes that it has not answered. One that was done is waited for as if it had been.
 func (w *writer) findOut(ctx context.Context, owner types.NamespacedName, now time.Time) error {
-	doubts := w.sent.doubts(owner)
+	doubts := w.memory.doubts(owner)
 	for i, obj := range doubts {
 		live, there, err := read(ctx, w.live, obj)
 		switch {
 		case err != nil:
-			w.sent.doubt(owner, doubts[i:]...)
+			w.memory.doubt(owner, doubts[i:]...)
 			return fmt.Errorf("look for what became of a write of %T %s: %w", obj, client.ObjectKeyFromObject(obj), err)
 		case there && isThat(live, obj):
-			w.sent.wrote(owner, live, now)
+			w.memory.wrote(owner, live, now)
 		case obj.GetUID() != "":
-			w.sent.deleted(owner, obj, now)
+			w.memory.deleted(owner, obj, now)
 		}
 	}
 	return nil
@@ -265,7 +262,7 @@ func (w *writer) lookFor(ctx context.Context, key types.NamespacedName, uid type
 	there = there && cached.GetUID() == uid
 	leaving := there && written.isDeletion() && cached.GetDeletionTimestamp() != nil // finalizers may keep it for long
 	if leaving || written.shownBy(cached.GetResourceVersion(), there) {
-		w.sent.forgetWrite(key, uid)
+		w.memory.forgetWrite(key, uid)
 		return nil
 	}
 	if there || now.Sub(written.at) < missingFor {
@@ -276,7 +273,7 @@ func (w *writer) lookFor(ctx context.Context, key types.NamespacedName, uid type
 		return notSeen(written.object, err)
 	}
 	if !there || live.GetUID() != uid {
-		w.sent.forgetWrite(key, uid)
+		w.memory.forgetWrite(key, uid)
 		return nil
 	}
 	return errBehind

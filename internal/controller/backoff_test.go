@@ -58,28 +58,28 @@ func TestLooksSeldomerWhileACacheLags(t *testing.T) {
 	want := []time.Duration{100, 200, 400, 800, 1600, 2000, 2000}
 	for name, c := range map[string]struct {
 		object client.Object
-		build  func(Parts) (pass func(context.Context, reconcile.Request) (reconcile.Result, error), sent *sent, left func() int)
+		build  func(Parts) (func(context.Context, reconcile.Request) (reconcile.Result, error), *memory)
 	}{
-		"a Rollout": {&v1alpha1.Rollout{ObjectMeta: meta}, func(p Parts) (func(context.Context, reconcile.Request) (reconcile.Result, error), *sent, func() int) {
+		"a Rollout": {&v1alpha1.Rollout{ObjectMeta: meta}, func(p Parts) (func(context.Context, reconcile.Request) (reconcile.Result, error), *memory) {
 			r := NewRollouts(p)
-			return r.pass, r.sent, func() int { return len(r.unfinished.since) }
+			return r.pass, r.memory
 		}},
-		"an Experiment": {&v1alpha1.Experiment{ObjectMeta: meta}, func(p Parts) (func(context.Context, reconcile.Request) (reconcile.Result, error), *sent, func() int) {
+		"an Experiment": {&v1alpha1.Experiment{ObjectMeta: meta}, func(p Parts) (func(context.Context, reconcile.Request) (reconcile.Result, error), *memory) {
 			e := NewExperiments(p)
-			return e.Reconcile, e.sent, func() int { return len(e.unfinished.since) }
+			return e.Reconcile, e.memory
 		}},
 		"an AnalysisRun": {
 			&v1alpha1.AnalysisRun{ObjectMeta: meta, Status: v1alpha1.AnalysisRunStatus{Phase: v1alpha1.AnalysisPhaseSuccessful}},
-			func(p Parts) (func(context.Context, reconcile.Request) (reconcile.Result, error), *sent, func() int) {
+			func(p Parts) (func(context.Context, reconcile.Request) (reconcile.Result, error), *memory) {
 				r := NewAnalysisRuns(t.Context(), p, nil)
-				return r.Reconcile, r.sent, func() int { return len(r.unfinished.since) }
+				return r.Reconcile, r.memory
 			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 			world := &oneObject{object: c.object}
-			pass, sent, left := c.build(Parts{
+			pass, memory := c.build(Parts{
 				Clock: clk, Client: world, Live: world, Log: slog.New(slog.DiscardHandler), Meters: telemetry.New(prometheus.NewRegistry(), false),
 				Engine:     func(plan.Observed) plan.Plan { return plan.Plan{} },
 				Experiment: func(experiment.Observed) experiment.Plan { return experiment.Plan{} },
@@ -95,7 +95,7 @@ func TestLooksSeldomerWhileACacheLags(t *testing.T) {
 			written := c.object.DeepCopyObject().(client.Object)
 			written.SetResourceVersion("9")
 			for range 2 { // after a pass that was finished it begins as it did the first time
-				sent.wrote(key, written, clk.Now())
+				memory.wrote(key, written, clk.Now())
 				var got []time.Duration
 				for range want {
 					after := look()
@@ -108,16 +108,15 @@ func TestLooksSeldomerWhileACacheLags(t *testing.T) {
 				if !slices.Equal(got, want) {
 					t.Errorf("looked again after %d ms, not %d", got, want)
 				}
-				sent.forget(key) // as it does when the cache shows the write
-				if after := look(); after != 0 || left() != 0 {
-					t.Errorf("a pass that was finished is repeated after %s, with %d remembered", after, left())
+				memory.forgetOthers(key, "") // as it does when the cache shows the write
+				if after := look(); after != 0 || len(memory.owners) != 0 {
+					t.Errorf("a pass that was finished is repeated after %s, with %d remembered", after, len(memory.owners))
 				}
 			}
-			sent.wrote(key, written, clk.Now())
+			memory.wrote(key, written, clk.Now())
 			look()
 			world.object = nil
-			sent.forget(key)
-			if look(); left() != 0 {
+			if look(); len(memory.owners) != 0 {
 				t.Error("an object that is gone is remembered")
 			}
 		})

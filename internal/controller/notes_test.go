@@ -15,7 +15,7 @@ import (
 // TestWaitsAreToldWhenTheyChange: every decision has its line in the log, and what is waited for has one until it is something else.
 func TestWaitsAreToldWhenTheyChange(t *testing.T) {
 	var out bytes.Buffer
-	tells := newTelling(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{
+	w := newWriter(nil, nil, nil, slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
 				return slog.Attr{}
@@ -47,7 +47,7 @@ func TestWaitsAreToldWhenTheyChange(t *testing.T) {
 		{api, []change.Note{{Topic: change.TopicUpdate, Text: "done"}}, true, "done"}, // the end
 	} {
 		out.Reset()
-		tells.tell(t.Context(), "rollout", pass.object, pass.notes, pass.writes)
+		w.logNotes(t.Context(), "rollout", pass.object, pass.notes, pass.writes)
 		var told []string
 		for line := range strings.Lines(out.String()) {
 			_, text, _ := strings.Cut(line, " msg=")
@@ -58,9 +58,9 @@ func TestWaitsAreToldWhenTheyChange(t *testing.T) {
 			t.Errorf("after %+v (-want +told):\n%s", pass, diff)
 		}
 	}
-	tells.forget(api)
-	tells.forget(web)
-	if len(tells.waits) > 0 {
-		t.Errorf("what is gone is remembered: %v", tells.waits)
+	w.memory.forget(api)
+	w.memory.forget(web)
+	if len(w.memory.owners) > 0 {
+		t.Errorf("what is gone is remembered: %v", w.memory.owners)
 	}
 }
