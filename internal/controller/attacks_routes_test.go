@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -142,6 +144,15 @@ func TestARouteThatCannotBeReleasedHoldsNothingElse(t *testing.T) {
 			return c.Type == v1alpha1.ConditionRouteReleaseFailure && strings.Contains(c.Message, `HTTPRoute "trap"`)
 		})
 	})
+	var told corev1.EventList
+	if err := ns.Client.List(t.Context(), &told, client.InNamespace(ns.Name)); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range told.Items {
+		if e.Reason == v1alpha1.ReasonWriteRefused {
+			t.Errorf("the Rollout counted as held up: %s", e.Message)
+		}
+	}
 }
 
 // TestAttackByNotesOnRoutes is S3 of the security review: what a tenant notes on its own route holds up no Rollout of another namespace, even

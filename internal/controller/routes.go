@@ -245,7 +245,7 @@ func (r *Rollouts) releaseRoute(ctx context.Context, rollout *v1alpha1.Rollout, 
 	if refused(err) || apierrors.IsInternalError(err) || c.Independent && movedOn(err) {
 		r.log.WarnContext(ctx, "a route cannot be released", "rollout", key.String(), "route", object, "error", err)
 		r.memory.refused(key, refusedRoutes, object, change.Refusal{Message: apiMessage(err), At: r.clock.Now()})
-		return fmt.Errorf("%w: %w", errBehind, err)
+		return fmt.Errorf("%w: %s", errBehind, err.Error()) // no refusal to those who ask: the engine knows what to do about it
 	}
 	if err == nil {
 		r.memory.accepted(key, refusedRoutes, object)
