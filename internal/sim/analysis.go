@@ -228,7 +228,6 @@ func (a *application) createRun(run *v1alpha1.AnalysisRun) {
 		a.own(&a.analyses.past.unseen)
 		a.expect(run)
 		a.expectOwner(run)
-		a.wrote()
 	}
 }
 
@@ -260,13 +259,11 @@ func (a *application) terminateRun(from, to *v1alpha1.AnalysisRun) {
 	a.putRun(next)
 	a.own(&a.analyses.past.unseen)
 	if a.analyses.controller != nil {
-		a.wrote()
 		return
 	}
 	over := next.DeepCopy()
 	over.Status.Phase, over.Status.Message = v1alpha1.AnalysisPhaseSuccessful, "Run Terminated"
 	a.putRun(over)
-	a.wrote()
 }
 
 func (a *application) deleteRun(run *v1alpha1.AnalysisRun) {
@@ -275,7 +272,6 @@ func (a *application) deleteRun(run *v1alpha1.AnalysisRun) {
 	}
 	a.putRuns(slices.DeleteFunc(slices.Clone(a.analyses.runs), func(have *v1alpha1.AnalysisRun) bool { return have.Name == run.Name }))
 	a.own(&a.analyses.past.unseen)
-	a.wrote()
 }
 
 // runKinds are the words of scripts for what an AnalysisRun is for.

@@ -105,7 +105,7 @@ type application struct {
 	flaws Flaws
 }
 
-// wrote tells of a write that was done.
+// wrote tells of a write that was done, for rules to be held against.
 func (a *application) wrote() {
 	if a.Wrote != nil {
 		a.Wrote()
@@ -136,44 +136,57 @@ func (a *application) may() bool {
 	return true
 }
 
+// done does what may be a write, and tells of it if it is one.
+func (a *application) done(write func()) {
+	before := a.Writes
+	write()
+	if a.Writes > before {
+		a.wrote()
+	}
+}
+
 func (a *application) changes(changes []change.Change) {
 	for _, c := range changes {
-		switch c := c.(type) {
-		case change.CreateReplicaSet:
-			a.create(c.ReplicaSet)
-		case change.UpdateReplicaSet:
-			a.update(c.From, c.To)
-		case change.DeleteReplicaSet:
-			a.delete(c.ReplicaSet)
-		case change.CreateExperiment:
-			a.makeExperiment(c.Experiment)
-		case change.TerminateExperiment:
-			a.terminateExperiment(c.From, c.To)
-		case change.DeleteExperiment:
-			a.deleteExperiment(c.Experiment)
-		case change.CreateService:
-			a.createService(c.Service)
-		case change.DeleteService:
-			a.deleteService(c.Service)
-		case change.UpdateService:
-			a.updateService(c.From, c.To)
-		case change.WriteRoute:
-			a.writeRoute(c)
-		case change.UpdatePod:
-			a.updatePod(c.From, c.To)
-		case change.EvictPod:
-			a.evict(c.Pod)
-		case change.ScaleWorkload:
-			a.scaleWorkload(c.From, c.To)
-		case change.CreateAnalysisRun:
-			a.createRun(c.Run)
-		case change.TerminateAnalysisRun:
-			a.terminateRun(c.From, c.To)
-		case change.DeleteAnalysisRun:
-			a.deleteRun(c.Run)
-		default:
-			panic(fmt.Sprintf("change of unknown kind %T", c))
-		}
+		a.done(func() { a.change(c) })
+	}
+}
+
+func (a *application) change(c change.Change) {
+	switch c := c.(type) {
+	case change.CreateReplicaSet:
+		a.create(c.ReplicaSet)
+	case change.UpdateReplicaSet:
+		a.update(c.From, c.To)
+	case change.DeleteReplicaSet:
+		a.delete(c.ReplicaSet)
+	case change.CreateExperiment:
+		a.makeExperiment(c.Experiment)
+	case change.TerminateExperiment:
+		a.terminateExperiment(c.From, c.To)
+	case change.DeleteExperiment:
+		a.deleteExperiment(c.Experiment)
+	case change.CreateService:
+		a.createService(c.Service)
+	case change.DeleteService:
+		a.deleteService(c.Service)
+	case change.UpdateService:
+		a.updateService(c.From, c.To)
+	case change.WriteRoute:
+		a.writeRoute(c)
+	case change.UpdatePod:
+		a.updatePod(c.From, c.To)
+	case change.EvictPod:
+		a.evict(c.Pod)
+	case change.ScaleWorkload:
+		a.scaleWorkload(c.From, c.To)
+	case change.CreateAnalysisRun:
+		a.createRun(c.Run)
+	case change.TerminateAnalysisRun:
+		a.terminateRun(c.From, c.To)
+	case change.DeleteAnalysisRun:
+		a.deleteRun(c.Run)
+	default:
+		panic(fmt.Sprintf("change of unknown kind %T", c))
 	}
 }
 
@@ -196,7 +209,6 @@ func (a *application) create(rs *appsv1.ReplicaSet) {
 		a.createSet(rs)
 		a.own(&a.past.sets.unseen)
 		a.expectOwner(rs)
-		a.wrote()
 	}
 }
 
@@ -222,7 +234,6 @@ func (a *application) update(from, to *appsv1.ReplicaSet) {
 	next.OwnerReferences, next.Labels, next.Annotations, next.Spec = to.OwnerReferences, to.Labels, to.Annotations, to.Spec
 	a.putSet(have, &next)
 	a.own(&a.past.sets.unseen)
-	a.wrote()
 }
 
 func (a *application) delete(rs *appsv1.ReplicaSet) {
@@ -240,7 +251,6 @@ func (a *application) delete(rs *appsv1.ReplicaSet) {
 	}
 	a.deleteSet(rs.Name)
 	a.own(&a.past.sets.unseen)
-	a.wrote()
 }
 
 // record writes what differs: first the object's own fields, then the status.
@@ -248,20 +258,22 @@ func (a *application) record(r *plan.Record) {
 	base := r.From
 	object := !maps.Equal(r.From.Annotations, r.To.Annotations) || !equality.Semantic.DeepEqual(r.From.Spec.Replicas, r.To.Spec.Replicas)
 	status := !equality.Semantic.DeepEqual(r.From.Status, r.To.Status)
-	if object && a.mayWrite(base) {
-		next := *a.rollout
-		next.Annotations, next.Spec.Replicas = r.To.Annotations, r.To.Spec.Replicas
-		base = a.put(&next)
-		a.own(&a.past.rollouts.unseen)
-		a.wrote()
-	}
-	if status && a.mayWrite(base) {
-		next := *a.rollout
-		next.Status = r.To.Status
-		a.putStatus(&next)
-		a.own(&a.past.rollouts.unseen)
-		a.wrote()
-	}
+	a.done(func() {
+		if object && a.mayWrite(base) {
+			next := *a.rollout
+			next.Annotations, next.Spec.Replicas = r.To.Annotations, r.To.Spec.Replicas
+			base = a.put(&next)
+			a.own(&a.past.rollouts.unseen)
+		}
+	})
+	a.done(func() {
+		if status && a.mayWrite(base) {
+			next := *a.rollout
+			next.Status = r.To.Status
+			a.putStatus(&next)
+			a.own(&a.past.rollouts.unseen)
+		}
+	})
 	if !object && !status {
 		a.Idle = "record that changes nothing"
 	}

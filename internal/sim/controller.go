@@ -127,9 +127,7 @@ func (c *Controller) Act() {
 	}
 	for pass.ExperimentFailure != nil {
 		observed.ExperimentFailures = append(observed.ExperimentFailures, *pass.ExperimentFailure)
-		pass.Plan = c.decide(&observed)
-		pass.Observed = observed
-		pass.Outcome = w.Apply(pass.Plan, crashAfter)
+		c.carryOut(&pass, &observed, crashAfter)
 	}
 	c.wake = pass.Plan.Wake
 	if !pass.Whole() {

@@ -37,6 +37,7 @@ func (a *application) evict(victim *corev1.Pod) {
 		}
 		available := p.available(a.now, s.minReady())
 		if a.minAvailable > 0 && (!available || a.Available() <= a.minAvailable) {
+			a.Writes--
 			return
 		}
 		if available {
@@ -45,7 +46,6 @@ func (a *application) evict(victim *corev1.Pod) {
 		}
 		s.pods = slices.Delete(slices.Clone(s.pods), i, i+1)
 		a.wakeSet(s)
-		a.wrote()
 		return
 	}
 }

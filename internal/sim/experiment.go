@@ -322,13 +322,16 @@ func (w *World) applyExperiment(p experiment.Plan, stopAfter int) Outcome {
 	for _, changes := range p.Changes() {
 		a.changes(changes)
 	}
-	if p.Record != nil && a.may() {
-		a.recordExperiment(*p.Record)
+	if p.Record != nil {
+		a.done(func() { a.recordExperiment(*p.Record) })
 	}
 	return a.Outcome
 }
 
 func (a *application) recordExperiment(r experiment.Record) {
+	if !a.may() {
+		return
+	}
 	have := a.Experiment(r.From.Name)
 	if have == nil || have.ResourceVersion != r.From.ResourceVersion {
 		a.Writes--

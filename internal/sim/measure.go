@@ -221,7 +221,7 @@ func (w *World) applyAnalysis(c *AnalysisController, p measure.Plan, run *v1alph
 	a := application{World: w, left: stopAfter}
 	c.cancel(run.UID, p.Cancel)
 	if p.Record != nil {
-		a.recordRun(*p.Record)
+		a.done(func() { a.recordRun(*p.Record) })
 	}
 	if !a.Whole() {
 		return a.Outcome
@@ -235,7 +235,7 @@ func (w *World) applyAnalysis(c *AnalysisController, p measure.Plan, run *v1alph
 		if p.Record != nil && have != nil {
 			run = have // as it was just written
 		}
-		a.deleteRun(run)
+		a.done(func() { a.deleteRun(run) })
 	}
 	return a.Outcome
 }
@@ -251,7 +251,6 @@ func (a *application) recordRun(r measure.Record) {
 	next.Status = r.To.Status
 	a.putRun(&next)
 	a.own(&a.analyses.past.unseen)
-	a.wrote()
 }
 
 func runNamed(runs []*v1alpha1.AnalysisRun, name string) *v1alpha1.AnalysisRun {

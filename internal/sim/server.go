@@ -310,7 +310,7 @@ func (s Server) Evict(key types.NamespacedName, is *metav1.Preconditions) error 
 		return err
 	}
 	a := application{World: s.World, left: -1}
-	a.evict(have.(*corev1.Pod))
+	a.done(func() { a.evict(have.(*corev1.Pod)) })
 	if s.pod(pod) != nil {
 		return apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 10)
 	}

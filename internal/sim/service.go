@@ -103,7 +103,6 @@ func (a *application) updateService(from, to *corev1.Service) {
 	}
 	a.replaceService(to.DeepCopy())
 	a.own(&a.past.services.unseen)
-	a.wrote()
 }
 
 // Behind is how many available pods a Service sends to; none where it is not there.

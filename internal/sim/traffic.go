@@ -87,7 +87,6 @@ func (a *application) writeRoute(c change.WriteRoute) {
 		}
 		a.PutRoute(to.DeepCopy())
 		a.own(&a.routes.past.unseen)
-		a.wrote()
 		return
 	}
 	have := a.routes.now[traffic.KeyOf(from)]
@@ -99,7 +98,6 @@ func (a *application) writeRoute(c change.WriteRoute) {
 	if to == nil {
 		a.DeleteRoute(from.GetKind(), from.GetName())
 		a.own(&a.routes.past.unseen)
-		a.wrote()
 		return
 	}
 	if equality.Semantic.DeepEqual(from.Object, to.Object) {
@@ -107,7 +105,6 @@ func (a *application) writeRoute(c change.WriteRoute) {
 	}
 	a.PutRoute(to.DeepCopy())
 	a.own(&a.routes.past.unseen)
-	a.wrote()
 }
 
 // HTTPRoute is a route of the Gateway API that sends everything to one Service.
