@@ -153,7 +153,10 @@ func (m *mutator) binary(e *ast.BinaryExpr) {
 		m.add(Swapped, e.OpPos, e.OpPos+2, other)
 		for _, operand := range []ast.Expr{e.X, e.Y} {
 			m.condition(operand)
-			m.replace(Operand, operand, "("+m.textOf(operand)+fixed)
+			if chain, ok := operand.(*ast.BinaryExpr); ok && chain.Op == e.Op {
+				continue // its own operands come by themselves
+			}
+			m.replace(Operand, operand, "("+m.inParentheses(operand)+fixed)
 		}
 	default:
 		m.operator(e.OpPos, e.Op, e.X)
@@ -288,6 +291,14 @@ func (m *mutator) is(e ast.Expr, info types.BasicInfo) bool {
 	}
 	basic, ok := t.Underlying().(*types.Basic)
 	return ok && basic.Info()&info != 0
+}
+
+// inParentheses is the text of an operand, which stays one whatever comes beside it.
+func (m *mutator) inParentheses(e ast.Expr) string {
+	if _, ok := e.(*ast.BinaryExpr); ok {
+		return "(" + m.textOf(e) + ")"
+	}
+	return m.textOf(e)
 }
 
 func (m *mutator) textOf(n ast.Node) string {

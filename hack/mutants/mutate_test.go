@@ -44,6 +44,24 @@ func TestMutants(t *testing.T) {
 				"operand ignored: return ok || (!ok && false)",
 			},
 		},
+		"operands of a chain are ignored one by one, and keep together": {
+			"return ok || n < m && ok || is(n)",
+			[]string{
+				"&& and || swapped: return ok && n < m && ok || is(n)",
+				"&& and || swapped: return ok || n < m && ok && is(n)",
+				"&& and || swapped: return ok || n < m || ok || is(n)",
+				"boundary moved: return ok || n <= m && ok || is(n)",
+				"negated: return !ok || n < m && ok || is(n)",
+				"negated: return ok || n < m && !ok || is(n)",
+				"negated: return ok || n < m && ok || !is(n)",
+				"negated: return ok || n >= m && ok || is(n)",
+				"operand ignored: return (ok && false) || n < m && ok || is(n)",
+				"operand ignored: return ok || ((n < m && ok) && false) || is(n)",
+				"operand ignored: return ok || ((n < m) || true) && ok || is(n)",
+				"operand ignored: return ok || n < m && (ok || true) || is(n)",
+				"operand ignored: return ok || n < m && ok || (is(n) && false)",
+			},
+		},
 		"an early exit is taken never": {
 			"if ok {\nreturn ok\n}\nreturn ok",
 			[]string{
