@@ -270,7 +270,7 @@ func TestAnAnalysisRunsWriteWithoutAnAnswerIsNotDoneAgain(t *testing.T) {
 			}
 			return measure.Plan{Record: record(o, func(s *v1alpha1.AnalysisRunStatus) { s.Message = "measured" })}
 		},
-		"a deletion": func(o measure.Observed) measure.Plan { return measure.Plan{Delete: "it is old"} },
+		"a deletion": func(measure.Observed) measure.Plan { return measure.Plan{Delete: "it is old"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRuns(t, run)
@@ -313,12 +313,12 @@ func TestMeasurementsGoOnWhereTheAPIServerAnswersNobody(t *testing.T) {
 	}
 	r := newRuns(t, run)
 	r.silent, r.lost = true, true
-	r.mute.live = interceptor.NewClient(r.mute.live, interceptor.Funcs{
+	r.live = interceptor.NewClient(r.live, interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return errNoAnswer
 		},
 	})
-	r.AnalysisRuns.live = r.mute.live
+	r.AnalysisRuns.live = r.live
 	measured := 0
 	r.plan = func(o measure.Observed) measure.Plan {
 		if len(o.Results) > measured {
