@@ -15,7 +15,6 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
-	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
@@ -184,24 +183,4 @@ func (w *templateWalk) from(ctx context.Context, namespace string, ref v1alpha1.
 		w.name(namedTemplate{namespace, v1alpha1.AnalysisTemplateRef{TemplateName: ofCluster.Items[i].Name, ClusterScope: true}})
 	}
 	return nil
-}
-
-// mostRefusals is how many objects that the API server does not take, mostly since others have their names, one pass tries. The next pass looks
-// again, later each time.
-const mostRefusals = 100
-
-// carryOutRuns carries a plan out, and asks the engine again about each AnalysisRun or Experiment that the API server does not take.
-func (r *Rollouts) carryOutRuns(ctx context.Context, seen plan.Observed) (plan.Plan, error) {
-	for refusals := 0; ; refusals++ {
-		next, err := r.carryOut(ctx, seen)
-		refused, ok := asRefusal(err, experiment.AnalysisRun, experimentKind)
-		switch {
-		case !ok || refusals == mostRefusals:
-			return next, err
-		case refused.kind == experimentKind:
-			seen.ExperimentFailures = append(seen.ExperimentFailures, refused.CreateFailure)
-		default:
-			seen.RunFailures = append(seen.RunFailures, refused.CreateFailure)
-		}
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -32,16 +31,16 @@ type AnalysisRuns struct {
 	events    record.EventRecorder
 	providers registry.Registry
 	flights   *flights
-	next      func(measure.Observed) measure.Plan
+	engine    func(measure.Observed) measure.Plan
 }
 
 // NewAnalysisRuns returns the reconciler of AnalysisRuns. Measurements end with ctx at the latest.
 func NewAnalysisRuns(ctx context.Context, p Parts, providers registry.Registry) *AnalysisRuns {
 	r := &AnalysisRuns{
-		writer: newWriter(p.Clock, p.Client, p.Live, p.Log), events: p.Events, providers: providers, flights: newFlights(ctx, p, providers), next: p.Measure,
+		writer: newWriter("analysisrun", p), events: p.Events, providers: providers, flights: newFlights(ctx, p, providers), engine: p.Measure,
 	}
-	if r.next == nil {
-		r.next = measure.Next
+	if r.engine == nil {
+		r.engine = measure.Next
 	}
 	return r
 }
@@ -62,59 +61,66 @@ var notOnlyMeasured = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool
 // Reconcile is one pass over one AnalysisRun.
 func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	defer r.flights.settle(req.NamespacedName)
+	return reconcileObject(ctx, &r.writer, r, req.NamespacedName)
+}
+
+func (r *AnalysisRuns) gone(_ context.Context, key types.NamespacedName) error {
+	r.flights.forget(key)
+	return nil
+}
+
+// observe reads the run, unless the cache does not show the last write to it. One to an earlier object of that name is forgotten.
+func (r *AnalysisRuns) observe(ctx context.Context, key types.NamespacedName) (measure.Observed, error) {
 	var run v1alpha1.AnalysisRun
-	err := r.client.Get(ctx, req.NamespacedName, &run)
-	switch {
-	case apierrors.IsNotFound(err):
-		r.flights.forget(req.NamespacedName)
-		r.memory.forget(req.NamespacedName)
-		return reconcile.Result{}, nil
-	case err != nil:
-		return reconcile.Result{}, err
+	if err := r.client.Get(ctx, key, &run); err != nil {
+		return measure.Observed{}, err
 	}
-	r.memory.forgetOthers(req.NamespacedName, run.UID)
-	if err = r.shown(ctx, req.NamespacedName, versions{run.UID: run.ResourceVersion}, r.clock.Now()); errors.Is(err, errBehind) {
-		return r.again(req.NamespacedName), nil
-	} else if err != nil {
-		return reconcile.Result{}, err
-	}
-	log := r.log.With("analysisrun", req.String())
 	seen := measure.Observed{Now: r.clock.Now(), Run: &run, Providers: r.providers.Names()}
-	seen.Results, seen.Busy = r.flights.of(req.NamespacedName, run.UID)
-	next := r.next(seen)
-	if next.NeedsArguments {
-		if seen.Arguments, err = r.lookUp(ctx, &run); err != nil {
-			return reconcile.Result{}, err
-		}
-		next = r.next(seen)
+	r.memory.forgetOthers(key, run.UID)
+	if err := r.shown(ctx, key, versions{run.UID: run.ResourceVersion}, seen.Now); err != nil {
+		return measure.Observed{}, err
 	}
+	seen.Results, seen.Busy = r.flights.of(key, run.UID)
+	return seen, nil
+}
+
+func (r *AnalysisRuns) next(seen measure.Observed) measure.Plan { return r.engine(seen) }
+
+func (r *AnalysisRuns) look(ctx context.Context, seen *measure.Observed, p measure.Plan) (needs bool, err error) {
+	if !p.NeedsArguments {
+		return false, nil
+	}
+	seen.Arguments, err = r.lookUp(ctx, seen.Run)
+	return true, err
+}
+
+func (*AnalysisRuns) heed(*measure.Observed, refusal) bool { return false }
+
+func (r *AnalysisRuns) carryOut(ctx context.Context, seen measure.Observed, next measure.Plan) (reconcile.Result, error) {
+	key := client.ObjectKeyFromObject(seen.Run)
+	log := r.log.With("analysisrun", key.String())
 	aside := r.tellsOfMeasurementsOnly(next)
-	switch recording := r.flights.isRecording(&run, !aside); {
+	switch recording := r.flights.isRecording(seen.Run, !aside); {
 	case recording && !aside:
-		return reconcile.Result{}, nil // behind the write
+		return reconcile.Result{}, nil // after the write
 	case recording:
-		r.begin(req.NamespacedName, next)
+		r.begin(key, next)
 	case aside && next.Record != nil && len(seen.Results) > 0:
 		r.recordAside(log, next, len(seen.Results))
-		r.begin(req.NamespacedName, next)
+		r.begin(key, next)
 	default:
 		for _, n := range next.Notes {
-			log.Info(n.Text, "reason", n.Reason)
+			log.InfoContext(ctx, n.Text, "reason", n.Reason)
 		}
-		err = r.apply(ctx, &run, next, len(seen.Results))
+		if err := r.apply(ctx, seen.Run, next, len(seen.Results)); err != nil {
+			return reconcile.Result{}, err
+		}
 	}
-	switch {
-	case movedOn(err), errors.Is(err, errBehind):
-		log.Debug("the world has moved on, looking again", "error", err)
-		return r.again(req.NamespacedName), nil
-	case err != nil:
-		return reconcile.Result{}, err
+	result := r.wakeAt(next.Wake)
+	if result.RequeueAfter > 0 {
+		result.Priority = new(inTime)
 	}
-	r.memory.finished(req.NamespacedName)
-	if next.Wake.IsZero() {
-		return reconcile.Result{}, nil
-	}
-	return reconcile.Result{RequeueAfter: max(next.Wake.Sub(r.clock.Now()), time.Millisecond), Priority: new(inTime)}, nil
+	return result, nil
 }
 
 // certain makes sure, before a write, that all earlier ones are known and shown. Passes do not ask for that, since measurements go on while
@@ -198,7 +204,7 @@ func (r *AnalysisRuns) recordAside(log *slog.Logger, p measure.Plan, results int
 		switch {
 		case err == nil:
 		case movedOn(err), errors.Is(err, errBehind):
-			log.Debug("the world has moved on, looking again", "error", err)
+			log.Debug("conflict, requeueing", "error", err)
 		default:
 			log.Error("patch the status of an AnalysisRun; it is tried again", "error", err)
 		}

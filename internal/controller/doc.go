@@ -4,16 +4,17 @@
 // conflict, and it may be killed after any write.
 //
 //	setup.go    one page of wiring: caches, watches, queues, events
-//	rollout.go  the loop: observe, plan, apply
+//	reconcile.go  the loop for all kinds: observe, decide, carry out, wait
+//	rollout.go  what Rollouts put into it; experiment.go and analysisrun.go do the same for Experiments and AnalysisRuns
 //	observe.go  objects into plan.Observed, but not before the caches show this controller's own last writes
 //	apply.go    a plan into API requests
-//	writer.go   what that shares with experiment.go, the same loop for Experiments: writes bound to the version that they were decided on
+//	writer.go   what all kinds write with: each write bound to the version that it was decided on
 //	workload.go the object that a template comes from
 //	services.go Services: found, read live, released; pods.go and analysis.go do the same for pods and AnalysisRuns
-//	analysisrun.go  the same loop for AnalysisRuns, around measure.Next; flights.go has the measurements under way, jobs.go the Jobs
+//	flights.go  the measurements of AnalysisRuns that are under way; jobs.go the Jobs
 //	memory.go   what is remembered of each owner between two passes: expectations.go what was written and not yet seen again
 //
-// A conflict means that the world has moved on: the pass ends and the next one looks again. Nothing is ever forced.
+// A conflict means that an object has changed: the pass ends and the next one looks again. Nothing is ever forced.
 //
 // What must not be here: weights, steps, conditions, phases: anything that a user of rollouts would call behaviour.
 package controller

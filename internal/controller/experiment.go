@@ -2,10 +2,8 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -33,14 +31,14 @@ import (
 type Experiments struct {
 	writer
 	events record.EventRecorder
-	next   func(experiment.Observed) experiment.Plan
+	engine func(experiment.Observed) experiment.Plan
 }
 
 // NewExperiments returns the reconciler of Experiments.
 func NewExperiments(p Parts) *Experiments {
-	e := &Experiments{writer: newWriter(p.Clock, p.Client, p.Live, p.Log), events: p.Events, next: p.Experiment}
-	if e.next == nil {
-		e.next = experiment.Next
+	e := &Experiments{writer: newWriter("experiment", p), events: p.Events, engine: p.Experiment}
+	if e.engine == nil {
+		e.engine = experiment.Next
 	}
 	return e
 }
@@ -67,29 +65,16 @@ func startExperiments(mgr manager.Manager, p Parts, clusterTemplates bool, o Opt
 
 // Reconcile is one pass over one Experiment.
 func (e *Experiments) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	seen, err := e.observe(ctx, req.NamespacedName)
-	switch {
-	case apierrors.IsNotFound(err):
-		e.memory.forget(req.NamespacedName)
-		return reconcile.Result{}, nil
-	case errors.Is(err, errBehind):
-		return e.again(req.NamespacedName), nil
-	case err != nil:
-		return reconcile.Result{}, err
-	}
-	next, err := e.carryOut(ctx, seen)
-	switch {
-	case movedOn(err), errors.Is(err, errBehind):
-		e.log.Debug("the world has moved on, looking again", "experiment", req.String(), "error", err)
-		return e.again(req.NamespacedName), nil
-	case err != nil:
-		return reconcile.Result{}, err
-	}
-	e.memory.finished(req.NamespacedName)
-	if next.Wake.IsZero() {
-		return reconcile.Result{}, nil
-	}
-	return reconcile.Result{RequeueAfter: max(next.Wake.Sub(e.clock.Now()), time.Millisecond)}, nil
+	return reconcileObject(ctx, &e.writer, e, req.NamespacedName)
+}
+
+func (*Experiments) gone(context.Context, types.NamespacedName) error { return nil }
+
+func (e *Experiments) next(seen experiment.Observed) experiment.Plan { return e.engine(seen) }
+
+func (*Experiments) heed(seen *experiment.Observed, refused refusal) bool {
+	seen.CreateFailures = append(seen.CreateFailures, experiment.CreateFailure{Kind: refused.kind, CreateFailure: refused.CreateFailure})
+	return true
 }
 
 // observe reads what a decision about the Experiment depends on.
@@ -154,29 +139,24 @@ func (e *Experiments) observeNamed(ctx context.Context, seen *experiment.Observe
 	return nil
 }
 
-// carryOut carries a plan out, and asks the engine again about each object that the API server does not take.
-func (e *Experiments) carryOut(ctx context.Context, seen experiment.Observed) (experiment.Plan, error) {
-	for refusals := 0; ; refusals++ {
-		next := e.next(seen)
-		if next.NeedsRollout {
-			if err := e.lookAtRollout(ctx, &seen); err != nil {
-				return next, err
-			}
-			continue
-		}
-		if next.Writes() {
-			if err := e.compare(ctx, seen); err != nil {
-				return next, err
-			}
-		}
-		e.logNotes(ctx, "experiment", client.ObjectKeyFromObject(seen.Experiment), next.Notes, next.Writes())
-		err := e.apply(ctx, seen.Experiment, next)
-		refused, ok := asRefusal(err, experiment.ReplicaSet, experiment.Service, experiment.AnalysisRun)
-		if !ok || refusals == mostRefusals {
-			return next, err
-		}
-		seen.CreateFailures = append(seen.CreateFailures, experiment.CreateFailure{Kind: refused.kind, CreateFailure: refused.CreateFailure})
+func (e *Experiments) look(ctx context.Context, seen *experiment.Observed, p experiment.Plan) (needs bool, err error) {
+	if !p.NeedsRollout {
+		return false, nil
 	}
+	return true, e.lookAtRollout(ctx, seen)
+}
+
+func (e *Experiments) carryOut(ctx context.Context, seen experiment.Observed, next experiment.Plan) (reconcile.Result, error) {
+	if next.Writes() {
+		if err := e.compare(ctx, seen); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	e.logNotes(ctx, client.ObjectKeyFromObject(seen.Experiment), next.Notes, next.Writes())
+	if err := e.apply(ctx, seen.Experiment, next); err != nil {
+		return reconcile.Result{}, err
+	}
+	return e.wakeAt(next.Wake), nil
 }
 
 // lookAtRollout reads the Rollout that an Experiment belongs to from the API server.

@@ -26,7 +26,7 @@ func TestAPassEndsWhenTheEngineAlwaysAsksForMore(t *testing.T) {
 		asked++
 		return plan.Plan{Needs: []change.Need{change.NeedLiveRollout{}}}
 	}}
-	_, err := r.decide(t.Context(), plan.Observed{Rollout: &v1alpha1.Rollout{}})
+	_, _, err := decide(t.Context(), r, plan.Observed{Rollout: &v1alpha1.Rollout{}})
 	if err == nil || !strings.Contains(err.Error(), "after 1000 looks") || asked != mostLooks {
 		t.Errorf("asked %d times, error %v", asked, err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/change"
 )
 
-// memory is what a reconciler remembers of each owner, a Rollout, an Experiment or an AnalysisRun, from one pass to the next. It holds nothing
-// that a decision rests on: a process that has forgotten all of it waits, compares, writes and logs once more, and decides the same.
+// memory is what a reconciler remembers of each owner, a Rollout, an Experiment or an AnalysisRun, from one pass to the next. It can all be lost:
+// a process that starts without it compares, tries and logs once more.
 //
 // What it remembers has a file for each: writes that caches do not show yet (expectations.go), owners whose first write was compared with the
 // API server (firsthand.go), passes to repeat (backoff.go), counts that may wait (patience.go), notes that the log has (notes.go), and what the

@@ -11,9 +11,9 @@ import (
 )
 
 // logNotes writes the notes of a plan into the log, a line for each decision. What is only waited for stands in the notes of every pass; it is
-// logged once, and again when something else was waited for meanwhile. kind is what the object is, for those who read. The notes of a pass that
+// logged once, and again when something else was waited for meanwhile. The notes of a pass that
 // changes nothing have been logged before.
-func (w *writer) logNotes(ctx context.Context, kind string, key types.NamespacedName, notes []change.Note, writes bool) {
+func (w *writer) logNotes(ctx context.Context, key types.NamespacedName, notes []change.Note, writes bool) {
 	var logged []change.Note
 	if writes {
 		logged = w.memory.swapWaits(key, notes)
@@ -23,7 +23,7 @@ func (w *writer) logNotes(ctx context.Context, kind string, key types.Namespaced
 		if writes && !slices.Contains(logged, n) {
 			level = slog.LevelInfo
 		}
-		w.log.Log(ctx, level, n.Text, kind, key.String(), "topic", n.Topic, "reason", n.Reason)
+		w.log.Log(ctx, level, n.Text, w.kind, key.String(), "topic", n.Topic, "reason", n.Reason)
 	}
 }
 

@@ -15,14 +15,14 @@ import (
 // TestWaitsAreToldWhenTheyChange: every decision has its line in the log, and what is waited for has one until it is something else.
 func TestWaitsAreToldWhenTheyChange(t *testing.T) {
 	var out bytes.Buffer
-	w := newWriter(nil, nil, nil, slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{
+	w := newWriter("rollout", Parts{Log: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
 				return slog.Attr{}
 			}
 			return a
 		},
-	})))
+	}))})
 	grow := change.Note{Topic: change.TopicGrow, Text: "scale web-2 from 0 to 1", Reason: "25 % of 4 is 1"}
 	pods := change.Note{Topic: change.TopicWait, Text: "wait for pods", Reason: "1 of 1 is not available"}
 	pause := change.Note{Topic: change.TopicWait, Text: "pause", Reason: "step 2 of 3"}
@@ -47,7 +47,7 @@ func TestWaitsAreToldWhenTheyChange(t *testing.T) {
 		{api, []change.Note{{Topic: change.TopicUpdate, Text: "done"}}, true, "done"}, // the end
 	} {
 		out.Reset()
-		w.logNotes(t.Context(), "rollout", pass.object, pass.notes, pass.writes)
+		w.logNotes(t.Context(), pass.object, pass.notes, pass.writes)
 		var told []string
 		for line := range strings.Lines(out.String()) {
 			_, text, _ := strings.Cut(line, " msg=")

@@ -2,11 +2,9 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -19,10 +17,6 @@ import (
 	"github.com/sluice-delivery/sluice/internal/telemetry/trace"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
-
-// mostLooks is how many times the engine may ask for looks in one pass. It needs a few: one for each kind of thing, and one for the pods
-// of each version.
-const mostLooks = 1000
 
 // Rollouts carries out what the engine decides about Rollouts.
 type Rollouts struct {
@@ -42,7 +36,7 @@ type Rollouts struct {
 
 // NewRollouts returns the reconciler of Rollouts, which can be used once it knows how to follow what they name.
 func NewRollouts(p Parts) *Rollouts {
-	r := &Rollouts{writer: newWriter(p.Clock, p.Client, p.Live, p.Log), events: p.Events, meters: p.Meters, policy: p.Policy, engine: p.Engine}
+	r := &Rollouts{writer: newWriter("rollout", p), events: p.Events, meters: p.Meters, policy: p.Policy, engine: p.Engine}
 	if r.engine == nil {
 		r.engine = plan.Next
 	}
@@ -63,73 +57,62 @@ func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 }
 
 func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	seen, err := r.observe(ctx, req.NamespacedName)
-	switch {
-	case apierrors.IsNotFound(err):
-		r.memory.forget(req.NamespacedName)
-		r.meters.Forget(telemetry.Rollouts, req.NamespacedName)
-		r.traces.Forget(req.NamespacedName)
-		return reconcile.Result{}, r.release(ctx, req.NamespacedName)
-	case errors.Is(err, errBehind):
-		return r.again(req.NamespacedName), nil
-	case err != nil:
-		return reconcile.Result{}, err
-	}
-
-	var held withheld
-	next, err := r.carryOutRuns(ctx, seen)
-	if refused, ok := asRefusal(err, experiment.ReplicaSet); ok {
-		seen.CreateFailure = &refused.CreateFailure
-		next, err = r.carryOutRuns(ctx, seen)
-	}
-	switch {
-	case movedOn(err), errors.Is(err, errBehind):
-		r.log.Debug("the world has moved on, looking again", "rollout", req.String(), "error", err)
-		return r.again(req.NamespacedName), nil
-	case errors.As(err, &held):
-		r.log.Warn("the API server refused what the Rollout needs; it is tried again", "rollout", req.String(), "after", refusedRetry, "error", err)
-		return reconcile.Result{RequeueAfter: refusedRetry}, nil
-	case err != nil:
-		return reconcile.Result{}, err
-	}
-	r.memory.finished(req.NamespacedName)
-	if r.routes.dependsOnConsent(seen) {
-		next.Wake = earlier(next.Wake, seen.Now.Add(consentRetry))
-	}
-	if next.Wake.IsZero() {
-		return reconcile.Result{}, nil
-	}
-	return reconcile.Result{RequeueAfter: max(next.Wake.Sub(r.clock.Now()), time.Millisecond)}, nil
+	return reconcileObject(ctx, &r.writer, r, req.NamespacedName)
 }
 
-func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed) (plan.Plan, error) {
-	next, err := r.decide(ctx, seen)
-	if err != nil {
-		return next, err
+func (r *Rollouts) gone(ctx context.Context, key types.NamespacedName) error {
+	r.meters.Forget(telemetry.Rollouts, key)
+	r.traces.Forget(key)
+	return r.release(ctx, key)
+}
+
+func (r *Rollouts) next(seen plan.Observed) plan.Plan { return r.engine(seen) }
+
+func (r *Rollouts) heed(seen *plan.Observed, refused refusal) bool {
+	switch refused.kind {
+	case experiment.ReplicaSet:
+		if seen.CreateFailure != nil {
+			return false // the engine has answered that, with another one
+		}
+		seen.CreateFailure = &refused.CreateFailure
+	case experimentKind:
+		seen.ExperimentFailures = append(seen.ExperimentFailures, refused.CreateFailure)
+	case experiment.AnalysisRun:
+		seen.RunFailures = append(seen.RunFailures, refused.CreateFailure)
+	case experiment.Service:
+		return false // Rollouts create none
 	}
+	return true
+}
+
+func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed, next plan.Plan) (reconcile.Result, error) {
+	key := client.ObjectKeyFromObject(seen.Rollout)
 	r.gather(seen, &next)
 	if next.Writes() {
 		if err := r.compare(ctx, seen); err != nil {
-			return next, err
+			return reconcile.Result{}, err
 		}
 	}
-	r.logNotes(ctx, "rollout", client.ObjectKeyFromObject(seen.Rollout), next.Notes, next.Writes())
+	r.logNotes(ctx, key, next.Notes, next.Writes())
 	if next.Writes() {
 		telemetry.Wrote(ctx)
 	}
 	ctx, tell := r.traces.Begin(ctx, seen.Rollout, next)
-	if err = r.apply(ctx, seen, next); err == nil {
+	err := r.apply(ctx, seen, next)
+	if err == nil {
 		err = r.label(ctx, seen, &next)
 	}
-	tell(err)
-	if err != nil {
-		return next, err
+	if tell(err); err != nil {
+		return reconcile.Result{}, err
 	}
 	if next.Record != nil {
-		r.memory.recorded(client.ObjectKeyFromObject(seen.Rollout), seen.Now)
+		r.memory.recorded(key, seen.Now)
 		r.meters.Updated(&next.Record.From.Status, &next.Record.To.Status)
 	}
-	return next, nil
+	if r.routes.dependsOnConsent(seen) {
+		next.Wake = earlier(next.Wake, seen.Now.Add(consentRetry))
+	}
+	return r.wakeAt(next.Wake), nil
 }
 
 // gather leaves a record out that can wait, until the last one is old enough.
@@ -151,26 +134,16 @@ func (r *Rollouts) gather(seen plan.Observed, p *plan.Plan) {
 	}
 }
 
-// decide asks the engine, and looks at what it asks for until it asks for nothing more, or too often.
-func (r *Rollouts) decide(ctx context.Context, seen plan.Observed) (plan.Plan, error) {
-	for range mostLooks {
-		if err := ctx.Err(); err != nil {
-			return plan.Plan{}, err
-		}
-		next := r.engine(seen)
-		if len(next.Needs) == 0 {
-			return next, nil
-		}
-		for _, need := range next.Needs {
-			if err := r.look(ctx, &seen, need); err != nil {
-				return plan.Plan{}, err
-			}
+func (r *Rollouts) look(ctx context.Context, seen *plan.Observed, p plan.Plan) (needs bool, err error) {
+	for _, need := range p.Needs {
+		if err := r.lookAt(ctx, seen, need); err != nil {
+			return true, err
 		}
 	}
-	return plan.Plan{}, fmt.Errorf("the engine still needs to look at more after %d looks in one pass; this is a bug in the controller", mostLooks)
+	return len(p.Needs) > 0, nil
 }
 
-func (r *Rollouts) look(ctx context.Context, seen *plan.Observed, need change.Need) error {
+func (r *Rollouts) lookAt(ctx context.Context, seen *plan.Observed, need change.Need) error {
 	switch n := need.(type) {
 	case change.NeedLiveServices:
 		return r.lookAtServices(ctx, seen)

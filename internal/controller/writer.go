@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
@@ -36,6 +35,8 @@ const missingFor = 2 * time.Second
 // object that it was decided on, and remembered until the caches show it. Every write of an object that caches have ends in answered or
 // deleted. Pods are not among these: each pass that changes them reads them from the API server.
 type writer struct {
+	// kind is what the owners are, for those who read the log.
+	kind  string
 	clock clock.PassiveClock
 	// client reads from the caches and writes to the API server; live reads from the API server.
 	client client.Client
@@ -44,8 +45,8 @@ type writer struct {
 	memory *memory
 }
 
-func newWriter(clk clock.PassiveClock, c client.Client, live client.Reader, log *slog.Logger) writer {
-	return writer{clock: clk, client: c, live: live, log: log, memory: newMemory()}
+func newWriter(kind string, p Parts) writer {
+	return writer{kind: kind, clock: p.Clock, client: p.Client, live: p.Live, log: p.Log, memory: newMemory()}
 }
 
 // answered remembers what became of a write of from: now is the API server's answer. With an error the write may have been done all the same,
@@ -65,11 +66,6 @@ func (w *writer) post(ctx context.Context, owner, want client.Object) error {
 	err := w.client.Create(ctx, obj)
 	w.answered(owner, want, obj, err)
 	return err
-}
-
-// again repeats a pass that could not be finished.
-func (w *writer) again(owner types.NamespacedName) reconcile.Result {
-	return reconcile.Result{RequeueAfter: w.memory.backoff(owner, w.clock.Now())}
 }
 
 const experimentKind experiment.Kind = v1alpha1.KindExperiment
@@ -161,15 +157,6 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string { return fmt.Sprintf("create %s %s: %s", r.kind, r.Name, r.Message) }
-
-// asRefusal returns the engine's view of a creation of one of the kinds that failed for good, if err is one.
-func asRefusal(err error, kinds ...experiment.Kind) (refusal, bool) {
-	var r *refusal
-	if errors.As(err, &r) && slices.Contains(kinds, r.kind) {
-		return *r, true
-	}
-	return refusal{}, false
-}
 
 // patch writes what differs between from and to, which must be a copy: the answer is written into it.
 func (w *writer) patch(ctx context.Context, owner, from, to client.Object, kind string) error {
