@@ -17,6 +17,7 @@ import (
 // internal/plan/testdata has the examples.
 type Script struct {
 	World      *World
+	verbs      map[string]func(s *Script, args []string) (answer string, err error)
 	controller *Controller
 	teller     teller
 	crashAfter int
@@ -31,7 +32,7 @@ type Script struct {
 
 // NewScript returns a script without a Rollout yet, decided by plan.Next.
 func NewScript() *Script {
-	s := &Script{crashAtWrite: -1, staleAtPass: -1}
+	s := &Script{verbs: verbs(), crashAtWrite: -1, staleAtPass: -1}
 	s.begin()
 	return s
 }
@@ -111,7 +112,7 @@ func (s *Script) Run(line string) (string, error) {
 		return "", err
 	}
 	verb, rest := words[0], words[1:]
-	do, ok := verbs[verb]
+	do, ok := s.verbs[verb]
 	if !ok {
 		return "", fmt.Errorf("unknown verb %q", verb)
 	}
@@ -131,10 +132,9 @@ func (s *Script) Run(line string) (string, error) {
 // instant verbs only arrange or ask something: nothing happens on their account until the next line.
 var instant = map[string]bool{"crash": true, "deaf": true, "stale": true, "events": true}
 
-var verbs map[string]func(s *Script, args []string) (answer string, err error)
-
-func init() {
-	verbs = map[string]func(*Script, []string) (string, error){
+// verbs are what a line may begin with. They are in a function, so that programs that play worlds without scripts link none of this.
+func verbs() map[string]func(s *Script, args []string) (answer string, err error) {
+	return map[string]func(*Script, []string) (string, error){
 		"rollout": (*Script).create,
 
 		"experiment": (*Script).experiment,
