@@ -335,7 +335,8 @@ func (f *flights) recorded(key types.NamespacedName, run *runFlights, results in
 		f.release(key, run, min(results, len(run.results))) // none are left if the AnalysisRun is gone
 		again = again || len(run.results) > 0
 	case movedOn(err), errors.Is(err, errBehind):
-		after = backoffShortest
+		after = min(backoffShortest<<min(run.failures, 20), backoffLongest)
+		run.failures++
 	default:
 		after = retryAfter(run.failures, err)
 		run.failures++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -219,6 +220,18 @@ type noNews struct {
 
 func (noNews) AddWithOpts(priorityqueue.AddOpts, ...reconcile.Request) {}
 
+// delays are after how long AnalysisRuns are to be looked at for the sake of what could not be written.
+type delays struct {
+	priorityqueue.PriorityQueue[reconcile.Request]
+	all []time.Duration
+}
+
+func (d *delays) AddWithOpts(o priorityqueue.AddOpts, _ ...reconcile.Request) {
+	if o.After > 0 {
+		d.all = append(d.all, o.After/time.Millisecond)
+	}
+}
+
 func newRuns(t *testing.T, run *v1alpha1.AnalysisRun) *runs {
 	r := &runs{T: t, mute: newMute(run), clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0))}
 	parts := r.parts(r.clock)
@@ -388,5 +401,45 @@ func TestWhatIsNotWaitedFor(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Where a cache does not show what somebody else has written to a run, measurements are written less and less often, until it does.
+func TestConflictsOfMeasurementsAreSeldomer(t *testing.T) {
+	running := v1alpha1.AnalysisRunStatus{Phase: v1alpha1.AnalysisPhaseRunning, StartedAt: new(metav1.NewTime(time.Unix(900, 0)))}
+	run := &v1alpha1.AnalysisRun{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "run", UID: "run", ResourceVersion: "5"}, Status: running,
+	}
+	r, queue := newRuns(t, run), &delays{}
+	if err := r.Announce(t.Context(), queue); err != nil {
+		t.Fatal(err)
+	}
+	r.plan = func(o measure.Observed) measure.Plan {
+		if len(o.Results) == 0 {
+			return measure.Plan{Measure: []measure.Task{{Request: metric.Request{
+				Run: metric.Run{Namespace: "shop", Name: "run", UID: "run"}, Metric: v1alpha1.Metric{Name: "a"},
+			}}}}
+		}
+		to := o.Run.DeepCopy()
+		to.Status.Message = "measured"
+		return measure.Plan{Record: &measure.Record{From: o.Run, To: to}}
+	}
+	edited := run.DeepCopy()
+	edited.Labels = map[string]string{"somebody": "else"}
+	if err := r.live.Patch(t.Context(), edited, client.MergeFrom(run)); err != nil {
+		t.Fatal(err)
+	}
+	want := []time.Duration{100, 200, 400, 800, 1600, 2000, 2000}
+	for range len(want) + 1 {
+		if _, err := r.pass(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(queue.all, want) {
+		t.Errorf("tried again after %d ms, not %d", queue.all, want)
+	}
+	r.catchUp()
+	if _, err := r.pass(); err != nil || len(queue.all) > len(want) {
+		t.Errorf("when the cache shows it: %v, tried again after %d ms", err, queue.all)
 	}
 }
