@@ -136,9 +136,9 @@ func TestAnExperimentWhosePodsDoNotComeUp(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
 	ns.StartController()
-	ns.CreateExperiment(strings.Replace(experimentOf("demo", "  progressDeadlineSeconds: 3\n  scaleDownDelaySeconds: 0"), "nginx:2", "nginx:bad", 1))
+	ns.CreateExperiment(strings.Replace(experimentOf("demo", "  progressDeadlineSeconds: 20\n  scaleDownDelaySeconds: 0"), "nginx:2", "nginx:bad", 1))
 	over := ns.WaitForExperiment("demo", "to fail", playtest.InPhase(v1alpha1.AnalysisPhaseFailed))
-	if want := "Template 'canary' exceeded its progressDeadlineSeconds (3)"; over.Status.Message != want {
+	if want := "Template 'canary' exceeded its progressDeadlineSeconds (20)"; over.Status.Message != want {
 		t.Errorf("message %q, want %q", over.Status.Message, want)
 	}
 	ns.WaitForReplicaSets("to lose their pods", func(set *appsv1.ReplicaSet) bool { return *set.Spec.Replicas == 0 && set.Status.Replicas == 0 })
