@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -33,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/fair"
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
 	"github.com/sluice-delivery/sluice/internal/metric/server"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -96,6 +98,9 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	meters := telemetry.New(metrics.Registry, o.PerObjectMetrics)
 	config = rest.CopyConfig(config)
 	config.Wrap(meters.CountRequests)
+	if o.Namespace == "" { // else there is nobody to share with
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return fair.NewGate(next, clock.RealClock{}) })
+	}
 	traces, err := startTraces(ctx, o, log)
 	if err != nil {
 		return err

@@ -1,0 +1,141 @@
+package fair
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// server answers when it is told to.
+type server struct {
+	arrived chan string
+	answer  chan struct{}
+}
+
+func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.arrived <- r.URL.Path
+	<-s.answer
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+}
+
+func send(ctx context.Context, g *Gate, path string) chan error {
+	done := make(chan error, 1)
+	go func() {
+		response, err := g.RoundTrip(httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
+		if err == nil {
+			err = response.Body.Close()
+		}
+		done <- err
+	}()
+	return done
+}
+
+const rollouts = "/apis/argoproj.io/v1alpha1/namespaces/"
+
+func newServer() *server { return &server{arrived: make(chan string, 1000), answer: make(chan struct{})} }
+
+func TestGateLeavesPlacesForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		g := NewGate(s, clock.RealClock{})
+		var tenant []chan error
+		for range 10 * gateMost {
+			tenant = append(tenant, send(t.Context(), g, rollouts+"tenant/rollouts/a"))
+		}
+		synctest.Wait()
+		if n := len(s.arrived); n != gateMost/2 {
+			t.Errorf("%d requests of one namespace are under way, want %d", n, gateMost/2)
+		}
+		for len(s.arrived) > 0 {
+			<-s.arrived
+		}
+		neighbor := send(t.Context(), g, rollouts+"neighbor/rollouts/b")
+		synctest.Wait()
+		if path := <-s.arrived; path != rollouts+"neighbor/rollouts/b" {
+			t.Errorf("%s is under way before the neighbor's", path)
+		}
+		close(s.answer)
+		for _, done := range append(tenant, neighbor) {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestGateFollowsTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		g := NewGate(s, clock.RealClock{})
+		ask := func(times int, took time.Duration) {
+			for range times {
+				done := send(t.Context(), g, rollouts+"tenant/rollouts/a")
+				<-s.arrived
+				time.Sleep(took)
+				s.answer <- struct{}{}
+				if err := <-done; err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		ask(100, time.Second)
+		if g.shares.total != gateLeast {
+			t.Errorf("%d requests may be under way where each takes a second, want %d", g.shares.total, gateLeast)
+		}
+		ask(1000, 10*time.Millisecond)
+		if g.shares.total < gateMost/2 {
+			t.Errorf("%d requests may be under way after 1,000 fast answers, want half of %d at least", g.shares.total, gateMost)
+		}
+	})
+}
+
+func TestGateIsNotForEverything(t *testing.T) {
+	for path, want := range map[string]string{
+		rollouts + "a/rollouts/b/status":                                 "a",
+		"/api/v1/namespaces/a/events":                                    "a",
+		"/api/v1/namespaces/a":                                           "",
+		"/api/v1/namespaces":                                             "",
+		"/apis/argoproj.io/v1alpha1/rollouts":                            "",
+		rollouts + "a/rollouts?watch=true":                               "",
+		"/apis/coordination.k8s.io/v1/namespaces/a/leases/the-controller": "",
+	} {
+		tenant, shared := tenantOf(httptest.NewRequest(http.MethodGet, path, nil))
+		if tenant != want || shared != (want != "") {
+			t.Errorf("%s is of %q, shared %v; want %q", path, tenant, shared, want)
+		}
+	}
+}
+
+func TestGateLetsGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		g := NewGate(s, clock.RealClock{})
+		var all []chan error
+		for range gateMost / 2 {
+			all = append(all, send(t.Context(), g, rollouts+"tenant/rollouts/a"))
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		given := send(ctx, g, rollouts+"tenant/rollouts/a")
+		synctest.Wait()
+		cancel()
+		if err := <-given; !errors.Is(err, context.Canceled) {
+			t.Errorf("a request that was given up ends with %v", err)
+		}
+		close(s.answer)
+		for _, done := range all {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if g.waiting.Len() != 0 || g.shares.used != 0 {
+			t.Errorf("%d wait and %d are under way when all have ended", g.waiting.Len(), g.shares.used)
+		}
+	})
+}
