@@ -24,6 +24,8 @@ type Draft struct {
 	RouteWrites []change.Change
 	// tied are those of RouteWrites, and of the releases that the API server refuses, for which pods and Services wait.
 	tied int
+	// Carrying is a Service that the spec does not name any more and that carries a weight still, empty if there is none: it is not released yet.
+	Carrying string
 	// Unreleased are why objects of traffic routers cannot be released.
 	Unreleased []string
 	// Held: traffic would come back to the stable version, and how many pods that has is not known yet, or too few. Routers are left as they

@@ -29,7 +29,9 @@ func (d *Draft) GiveBack(named ...traffic.Router) {
 		return
 	}
 	for _, s := range unnamed {
-		d.release(s.Name)
+		if s.Name != d.Carrying {
+			d.release(s.Name)
+		}
 	}
 }
 

@@ -74,7 +74,7 @@ func (r *Canary) giveRoom(to *world.Version, wanted int32) {
 	limits := capacity.Limits{Replicas: r.target.replicas(), MaxSurge: r.canary.MaxSurge, MaxUnavailable: r.canary.MaxUnavailable}
 	for i, n := range capacity.OldCounts(limits, serving, fleets) {
 		v := &r.world.Others[i]
-		selected := slices.ContainsFunc(world.ServiceNames(r.canary), func(name string) bool {
+		selected := v == r.split.carrier() || slices.ContainsFunc(world.ServiceNames(r.canary), func(name string) bool {
 			return r.draft.Selects(name) == v.Hash || r.world.ObservedSelects(name) == v.Hash
 		})
 		if r.awaitsStable(v) {

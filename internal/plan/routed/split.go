@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -54,6 +55,9 @@ func (r *split) see() {
 		r.update.Is.Canary.StablePingPong = v1alpha1.Ping
 	}
 	r.stableService, r.canaryService = r.servicesByPart()
+	if replaced, ok := r.replacedCanaryService(); ok {
+		r.canaryService, r.draft.Carrying = replaced, replaced.Name
+	}
 	r.seeWeight()
 	r.experiments = r.experimentDestinations()
 	r.additional = r.named(r.experiments)
@@ -65,6 +69,23 @@ func (r *split) servicesByPart() (stable, canary spec.Reference) {
 		return r.canary.CanaryService, r.canary.StableService
 	}
 	return r.canary.StableService, r.canary.CanaryService
+}
+
+// replacedCanaryService is the Service that the spec named before, while routes send to it and there is no update whose version could take its
+// traffic over. Where the number of pods is limited the stable version cannot have them all at once: it gets the traffic by that Service's
+// weight, as the two make room for each other, and the Service with the new name plays its part after that.
+func (r *split) replacedCanaryService() (spec.Reference, bool) {
+	w := r.update.Was.Canary.Weights
+	if !r.canary.Traffic.EnforceMaxSurge || r.canary.PingPong || w == nil || w.Canary.Weight == 0 ||
+		r.update.State() != progress.Settled && r.update.State() != progress.Aborted {
+		return spec.Reference{}, false
+	}
+	name := w.Canary.ServiceName
+	if !slices.ContainsFunc(r.world.UnnamedServices(), func(s *corev1.Service) bool { return s.Name == name }) {
+		return spec.Reference{}, false
+	}
+	v := r.world.Find(r.draft.Selects(name))
+	return spec.Reference{Field: r.canary.CanaryService.Field, Name: name}, v != r.target.stable() && v.Fleet().Serving() > 0
 }
 
 // of is the whole split with a weight for the canary.
