@@ -315,6 +315,53 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// The seeds say what each strategy does where a field is left out.
+func TestDefaultsOfTheSeeds(t *testing.T) {
+	for name, c := range map[string]struct {
+		strategy v1alpha1.RolloutStrategy
+		want     Strategy
+	}{
+		"canary: 25 % of ten": {
+			v1alpha1.RolloutStrategy{Canary: &v1alpha1.CanaryStrategy{}},
+			Canary{
+				CanaryService: Reference{Field: "spec.strategy.canary.canaryService"}, StableService: Reference{Field: "spec.strategy.canary.stableService"},
+				MaxSurge: 3, MaxUnavailable: 2, MaxWeight: 100, Threshold: AllPods,
+			},
+		},
+		"blue-green: no gate, nobody missing, 30 seconds, every old stack": {
+			v1alpha1.RolloutStrategy{BlueGreen: &v1alpha1.BlueGreenStrategy{ActiveService: "web"}},
+			BlueGreen{
+				ActiveService: "web", PreviewReplicas: 10, ScaleDownDelay: 30 * time.Second, ScaleDownDelayRevisionLimit: math.MaxInt32,
+				AbortScaleDownDelay: 30 * time.Second, AbortScaleDown: true,
+			},
+		},
+		"blue-green: autoPromotionEnabled": {
+			v1alpha1.RolloutStrategy{BlueGreen: &v1alpha1.BlueGreenStrategy{ActiveService: "web", AutoPromotionEnabled: new(true)}},
+			BlueGreen{
+				ActiveService: "web", PreviewReplicas: 10, ScaleDownDelay: 30 * time.Second, ScaleDownDelayRevisionLimit: math.MaxInt32,
+				AbortScaleDownDelay: 30 * time.Second, AbortScaleDown: true,
+			},
+		},
+		"blue-green: a share of the pods may be missing": {
+			v1alpha1.RolloutStrategy{BlueGreen: &v1alpha1.BlueGreenStrategy{ActiveService: "web", MaxUnavailable: new(intstr.FromString("10%"))}},
+			BlueGreen{
+				ActiveService: "web", PreviewReplicas: 10, ScaleDownDelay: 30 * time.Second, ScaleDownDelayRevisionLimit: math.MaxInt32,
+				AbortScaleDownDelay: 30 * time.Second, AbortScaleDown: true, MaxUnavailable: 1,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, problems := Resolve(rollout(func(s *v1alpha1.RolloutSpec) { s.Replicas, s.Strategy = number(10), c.strategy }))
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			if diff := cmp.Diff(c.want, r.Strategy); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		replicas           int32
