@@ -27,6 +27,8 @@ type Explanation struct {
 	Step string `json:"step,omitempty"`
 	// Refused is what keeps the engine from going on at all.
 	Refused []Decision `json:"refused,omitempty"`
+	// Denied are the writes that the API server refused.
+	Denied []Denial `json:"denied,omitempty"`
 	// Waits are what the engine waits for.
 	Waits []Decision `json:"waits,omitempty"`
 	// Troubles are pods that are not ready, and why.
@@ -60,9 +62,10 @@ type Event string
 
 // What may happen next.
 const (
-	TimePasses    Event = "TimePasses"
-	PodsAvailable Event = "PodsAvailable"
-	Promoted      Event = "Promoted"
+	WritesAccepted Event = "WritesAccepted"
+	TimePasses     Event = "TimePasses"
+	PodsAvailable  Event = "PodsAvailable"
+	Promoted       Event = "Promoted"
 )
 
 // Look adds to what was observed what a plan needs to see. It may be asked about a world that is only imagined; what is not there is
@@ -77,8 +80,12 @@ func Of(seen plan.Observed, objects view.Objects, look Look, promote Promote) (E
 	r := view.Of(objects, seen.Now)
 	e := Explanation{
 		Name: r.Name, Strategy: string(r.Strategy), Time: seen.Now, Status: r.Status.Text, Message: r.Status.Message,
-		Warnings: r.Warnings, Troubles: troubles(r), Running: running(r),
+		Warnings: r.Warnings, Troubles: troubles(r), Running: running(r), Denied: denials(seen.Rollout),
 	}
+	if failure := releaseFailure(seen.Rollout); failure != "" { // Denied says it
+		e.Warnings = slices.DeleteFunc(slices.Clone(e.Warnings), func(text string) bool { return text == failure })
+	}
+	seen.RouteRefusals = refusedReleases(seen, e.Denied)
 	if s := r.CurrentStep(); s != nil && s.State == view.StepCurrent {
 		e.Step = stepText(r, s)
 	}
@@ -88,6 +95,11 @@ func Of(seen plan.Observed, objects view.Objects, look Look, promote Promote) (E
 	}
 	e.Refused, e.Now, e.Waits = now.refused, now.does, now.waits
 	if len(e.Refused) > 0 {
+		return e, nil
+	}
+	if isWithheld(seen.Rollout) && len(e.Now) > 0 { // the controller is at work, and this is what it could not do
+		e.Next = []Future{{When: WritesAccepted, Does: e.Now, Waits: e.Waits}}
+		e.Now, e.Waits = nil, nil
 		return e, nil
 	}
 	if n := r.Replicas; len(e.Waits) == 0 && n.Available < n.Desired {
@@ -106,8 +118,15 @@ func (e *Explanation) lookAhead(settled plan.Observed, wake time.Time, look Look
 			return err
 		}
 	}
+	if len(settled.RouteRefusals) > 0 {
+		imagined := settled
+		imagined.RouteRefusals = nil
+		if err := e.imagine(WritesAccepted, imagined, look); err != nil {
+			return err
+		}
+	}
 	for range hops {
-		if wake.IsZero() || !wake.After(settled.Now) {
+		if wake.IsZero() || !wake.After(settled.Now) || !wake.Before(e.Time.Add(horizon)) {
 			break
 		}
 		later := settled
@@ -157,16 +176,18 @@ func (e *Explanation) imagine(when Event, imagined plan.Observed, look Look) err
 	return err
 }
 
-// order: pods come before a deadline for them, and a pause ends by itself before somebody must end it.
+// order: what holds all back ends first, pods come before a deadline for them, and a pause ends by itself before somebody must end it.
 func order(f Future) int {
 	switch f.When {
-	case PodsAvailable:
+	case WritesAccepted:
 		return 0
-	case TimePasses:
+	case PodsAvailable:
 		return 1
+	case TimePasses:
+		return 2
 	case Promoted:
 	}
-	return 2
+	return 3
 }
 
 // withPodsAvailable is the world when all pods that are asked for are available; false if they are.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
@@ -60,6 +62,68 @@ func ask(t *testing.T, w *sim.World) string {
 		t.Error("explaining has changed the Rollout")
 	}
 	return e.Text("sluice")
+}
+
+// The API server refused a write, and the status says which. The controller is at work, and goes on when the write is accepted.
+func TestWritesThatAreRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		begin   []string
+		refusal string
+		want    string
+	}{
+		"a Service": {
+			[]string{"rollout web replicas=2 services=web-stable stableService=web-stable", "settle"},
+			"patch Service web-stable: services are frozen",
+			`The canary 'web' is Degraded: WriteRefused: patch Service web-stable: services are frozen.
+
+The API server refuses these writes, and Sluice tries them again every 30 seconds:
+  - patch Service web-stable: services are frozen: correct the policy, quota, webhook or permission that refuses it
+
+As soon as the API server accepts them:
+  - point service web-stable to 6594d9f8b4: it is the stable version
+`,
+		},
+		"two writes, in other words than these": {
+			[]string{"rollout web replicas=2 services=web-stable stableService=web-stable", "settle"},
+			`patch Service web-stable: denied: no; really; patch HTTPRoute web: spec.rules: must be empty; nothing else: no`,
+			`The canary 'web' is Degraded: WriteRefused: patch Service web-stable: denied: no; really; patch HTTPRoute web: spec.rules: must be empty; nothing else: no.
+
+The API server refuses these writes, and Sluice tries them again every 30 seconds:
+  - patch Service web-stable: denied: no; really: correct the policy, quota, webhook or permission that refuses it
+  - patch HTTPRoute web: spec.rules: must be empty; nothing else: no: correct the policy, quota, webhook or permission that refuses it
+
+As soon as the API server accepts them:
+  - point service web-stable to 6594d9f8b4: it is the stable version
+`,
+		},
+		"a write without a name": {
+			[]string{"rollout web replicas=2 services=web-stable stableService=web-stable", "settle"},
+			"no",
+			`The canary 'web' is Degraded: WriteRefused: no.
+
+The API server refuses these writes, and Sluice tries them again every 30 seconds:
+  - no: correct the policy, quota, webhook or permission that refuses it
+
+As soon as the API server accepts them:
+  - point service web-stable to 6594d9f8b4: it is the stable version
+`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			script := sim.NewScript()
+			for _, line := range test.begin {
+				if _, err := script.Run(line); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w := script.World
+			w.EditService("web-stable", func(s *corev1.Service) { s.Spec.Selector[v1alpha1.PodTemplateHashLabel] = "other" })
+			w.EditStatus(func(s *v1alpha1.RolloutStatus) { *s = plan.Withheld(w.Rollout(), test.refusal).To.Status })
+			if diff := cmp.Diff(test.want, ask(t, w)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
 }
 
 // promoted is a Rollout whose pause somebody has taken away.

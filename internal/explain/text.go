@@ -34,6 +34,12 @@ func (e Explanation) Text(command string) string {
 		say("\nSluice cannot go on with it:")
 		list(e.Refused)
 	}
+	if len(e.Denied) > 0 {
+		say("\nThe API server refuses these writes, and Sluice tries them again every 30 seconds:")
+		for _, d := range e.Denied {
+			say("  - %s", d)
+		}
+	}
 	if len(e.Waits) > 0 {
 		say("\nIt waits:")
 		list(e.Waits)
@@ -58,7 +64,7 @@ func (e Explanation) Text(command string) string {
 			say("  - then it waits: %s", w)
 		}
 	}
-	if len(e.Refused)+len(e.Waits)+len(e.Now)+len(e.Next)+len(e.Running) == 0 {
+	if len(e.Refused)+len(e.Denied)+len(e.Waits)+len(e.Now)+len(e.Next)+len(e.Running) == 0 {
 		say("It waits for nothing. %s", e.idle())
 	}
 	return b.String()
@@ -106,6 +112,8 @@ func (e Explanation) idle() string {
 
 func (f Future) headline(now time.Time, command, name string) string {
 	switch f.When {
+	case WritesAccepted:
+		return "As soon as the API server accepts them:"
 	case TimePasses:
 		return fmt.Sprintf("At %s, in %s, if nothing happens before:", f.At.UTC().Format(time.RFC3339), view.Human(f.At.Sub(now)))
 	case PodsAvailable:

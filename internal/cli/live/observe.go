@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
@@ -93,12 +94,11 @@ func (c Client) observeExperiment(ctx context.Context, o *plan.Observed, sets []
 	return nil
 }
 
-// routesOf reads the objects of the Rollout's traffic routers, as far as they exist.
+// routesOf reads the objects of the Rollout's traffic routers, as far as they exist, and those that the controller could not release.
 func (c Client) routesOf(ctx context.Context, ro *v1alpha1.Rollout) (traffic.Objects, error) {
 	found := traffic.Objects{}
 	for _, ref := range routers.Refs(ro) {
-		resource, _ := meta.UnsafeGuessKindToResource(ref.GroupVersionKind) // the kinds are known, and have regular plurals
-		object, err := c.Resource(resource).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		object, err := c.Resource(resourceOf(ref.GroupVersionKind)).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:
@@ -107,7 +107,39 @@ func (c Client) routesOf(ctx context.Context, ro *v1alpha1.Rollout) (traffic.Obj
 			found[ref.Key()] = object
 		}
 	}
-	return found, nil
+	return found, c.addUnreleased(ctx, ro, found)
+}
+
+// addUnreleased adds the objects of the namespace that hold something of the Rollout still, where its condition says that there are some. A
+// kind that the cluster does not have, or that may not be read, has none.
+func (c Client) addUnreleased(ctx context.Context, ro *v1alpha1.Rollout, found traffic.Objects) error {
+	if !slices.ContainsFunc(ro.Status.Conditions, func(c v1alpha1.RolloutCondition) bool {
+		return c.Type == v1alpha1.ConditionRouteReleaseFailure && c.Status == corev1.ConditionTrue
+	}) {
+		return nil
+	}
+	owner := types.NamespacedName{Namespace: ro.Namespace, Name: ro.Name}
+	for _, gvk := range routers.Kinds() {
+		all, err := c.Resource(resourceOf(gvk)).Namespace(ro.Namespace).List(ctx, metav1.ListOptions{})
+		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for i := range all.Items {
+			if o := &all.Items[i]; slices.Contains(routers.Owners(o, policyFor(ro)), owner) {
+				found[traffic.KeyOf(o)] = o
+			}
+		}
+	}
+	return nil
+}
+
+// resourceOf is the resource of a kind of routes. All of them have regular plurals.
+func resourceOf(gvk schema.GroupVersionKind) schema.GroupVersionResource {
+	resource, _ := meta.UnsafeGuessKindToResource(gvk)
+	return resource
 }
 
 func controlled[T metav1.Object](all []T, owner metav1.Object) []T {
