@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,7 +87,9 @@ func TestCountsShowWhatIsThereForAMoment(t *testing.T) {
 	ns.CreateRollout(canary(4, `{maxSurge: 1, maxUnavailable: 0, steps: [{setWeight: 25}, {pause: {}}]}`))
 	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
 	counts := make(chan string, 1000)
-	watching, err := ns.Client.Watch(ns.Context(), &v1alpha1.RolloutList{}, client.InNamespace(ns.Name))
+	ctx, cancel := context.WithTimeout(ns.Context(), playtest.Patience) // ends the watch, and the counts with it
+	defer cancel()
+	watching, err := ns.Client.Watch(ctx, &v1alpha1.RolloutList{}, client.InNamespace(ns.Name))
 	if err != nil {
 		t.Fatal(err)
 	}

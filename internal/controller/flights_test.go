@@ -69,13 +69,13 @@ func (l *load) addWith(namespace, name string, metrics int) types.NamespacedName
 // drain makes the passes that are asked for until done.
 func (l *load) drain(what string, done func() bool) {
 	l.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !done(); {
+	for deadline := time.Now().Add(hang); !done(); {
 		select {
 		case key := <-l.landings.keys:
 			l.reconcile(key)
 		default:
 			if time.Now().After(deadline) {
-				l.Fatalf("%s: not within 30 s", what)
+				l.Fatalf("%s: not within %s", what, hang)
 			}
 			runtime.Gosched()
 		}
@@ -161,23 +161,19 @@ func TestLargeAnswersOfOneNamespaceLeaveRoomForOthers(t *testing.T) {
 	}
 	full := make(chan error)
 	go func() { full <- m.claim("hostile").Grow(ctx, 1<<20) }()
-	for m.waiting() == 0 {
-		runtime.Gosched()
-	}
+	until(t, func() bool { return m.waiting() > 0 })
 	if err := grow("team-b", 1<<20); err != nil {
 		t.Errorf("the neighbor gets no memory: %v", err)
 	}
 	held[0].release()
 	held[1].release()
-	if err := <-full; err != nil {
+	if err := received(t, full); err != nil {
 		t.Errorf("what waited gets no memory that was returned: %v", err)
 	}
 	go func() { full <- m.claim("hostile").Grow(ctx, mostBytes) }()
-	for m.waiting() == 0 {
-		runtime.Gosched()
-	}
+	until(t, func() bool { return m.waiting() > 0 })
 	cancel()
-	if err := <-full; err == nil || !strings.Contains(err.Error(), "ask for less") {
+	if err := received(t, full); err == nil || !strings.Contains(err.Error(), "ask for less") {
 		t.Errorf("what finds no room until its measurement ends is told: %v", err)
 	}
 }

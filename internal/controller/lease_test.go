@@ -99,24 +99,20 @@ func TestTheLeaderSeesItsOwnLeaseAtOnce(t *testing.T) {
 }
 
 // received is what a channel gets, within a bound that only a hang reaches.
-func received(t *testing.T, got <-chan string) string {
+func received[T any](t *testing.T, got <-chan T) T {
 	t.Helper()
 	select {
 	case v := <-got:
 		return v
 	case <-time.After(hang):
-		t.Fatal("the election never answered")
+		t.Fatal("nothing came")
+		panic("unreachable")
 	}
-	return ""
 }
 
 // step moves the clock on once somebody waits for it.
 func step(t *testing.T, clock *clocktesting.FakeClock, d time.Duration) {
 	t.Helper()
-	for !clock.HasWaiters() {
-		if t.Context().Err() != nil {
-			t.Fatal("nobody waits")
-		}
-	}
+	until(t, clock.HasWaiters)
 	clock.Step(d)
 }

@@ -175,14 +175,7 @@ func (l *load) settle() {
 			l.reconcile(key)
 		}
 	}
-	for l.flying() > l.stuck || len(l.landings.keys) > 0 {
-		select {
-		case key := <-l.landings.keys:
-			l.reconcile(key)
-		default:
-			runtime.Gosched()
-		}
-	}
+	l.drain("what does not wait for the server", func() bool { return l.flying() <= l.stuck && len(l.landings.keys) == 0 })
 }
 
 // flying is how many measurements are under way, or landed and not in a status.

@@ -85,13 +85,13 @@ func TestC11AtRest(t *testing.T) {
 				ns.SetImage("web", "nginx:2")
 			}
 			ns.WaitForRollout("web", "to pause", both(playtest.Paused, pods(c.halfway)))
-			waitForQuiet(ns)
+			waitForQuiet(t, ns)
 			ns.RestartsQuietly(func() map[string]string { return writesOf(ns) })
 
 			ns.PatchStatus("web", `{"status":{"promoteFull":true}}`)
 			ns.WaitForRollout("web", "to be Healthy on the second version", both(playtest.Healthy, revision("2"), pods(2), unweighted))
 			ns.WaitForPodsToGo()
-			waitForQuiet(ns)
+			waitForQuiet(t, ns)
 			before := writesOf(ns)
 			if history := ns.Record(); !history.Quiet(time.Minute) {
 				t.Errorf("something was written in the minute after all was settled:\n%s", history.Stop())
@@ -105,9 +105,12 @@ func TestC11AtRest(t *testing.T) {
 }
 
 // waitForQuiet waits until nothing moves: counts of pods are gathered for a moment before they are written, and experiments tell of theirs.
-func waitForQuiet(ns *playtest.Namespace) {
-	for !ns.Record().Quiet(5 * time.Second) {
-		continue
+func waitForQuiet(t *testing.T, ns *playtest.Namespace) {
+	t.Helper()
+	for deadline := time.Now().Add(playtest.Patience); !ns.Record().Quiet(5 * time.Second); {
+		if time.Now().After(deadline) {
+			t.Fatalf("things still happen after %s", playtest.Patience)
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ func TestJudgingTakesTurnsByNamespace(t *testing.T) {
 	var order []string
 	for range 7 {
 		turn.give()
-		order = append(order, <-got)
+		order = append(order, received(t, got))
 	}
 	turn.give()
 	if diff := cmp.Diff([]string{"a", "b", "c", "a", "b", "a", "a"}, order); diff != "" {
@@ -53,9 +53,9 @@ func waitingFor(t *turns) int {
 
 func until(t *testing.T, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(hang); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it did not happen within 20s")
+			t.Fatalf("it did not happen within %s", hang)
 		}
 	}
 }

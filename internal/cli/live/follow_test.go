@@ -115,8 +115,13 @@ func TestFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, sights, func(s live.Sight) bool { return s.Gone })
-	if _, open := <-sights; open {
-		t.Error("there are sights of what is gone")
+	select {
+	case _, open := <-sights:
+		if open {
+			t.Error("there are sights of what is gone")
+		}
+	case <-time.After(patience):
+		t.Error("the sights never end")
 	}
 }
 
