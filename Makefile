@@ -94,8 +94,9 @@ mutants: ## Change the engines in one place, N=300 times as SEED=1 has it, run t
 
 .PHONY: fuzz
 FUZZTIME ?= 30s
-fuzz: ## Run every fuzz target for FUZZTIME=30s
-	hack/fuzz.sh $(FUZZTIME)
+FUZZ ?= .
+fuzz: ## Run every fuzz target, or those that match FUZZ=Stored, for FUZZTIME=30s
+	hack/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 # Not part of .ci/run: it asks https://vuln.go.dev, or a copy of it where GOVULNDB says (file:///srv/vulndb), and must fail without.
 .PHONY: release
