@@ -13,10 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
@@ -24,8 +27,11 @@ import (
 )
 
 const (
-	// consentFor is how long what ReferenceGrants of a namespace say is remembered, and consentRetry how soon a Rollout is looked at again that
-	// depends on them: they are not watched, since hardly any Rollout names a route elsewhere.
+	// grantIndex is the cache index of ReferenceGrants by the namespaces to whose Rollouts they allow something, and elsewhereIndex that of
+	// Rollouts by the other namespaces whose grants concern them.
+	grantIndex, elsewhereIndex = "rollouts-of", "routes-in"
+	// consentFor is how long what ReferenceGrants of a namespace say is remembered where they are not watched, and consentRetry how soon a
+	// Rollout is looked at again then that depends on them.
 	consentFor, consentRetry = 10 * time.Second, 30 * time.Second
 	// mostForeign is in how many other namespaces grants are looked for on behalf of one Rollout, and mostGrants how many there.
 	mostForeign, mostGrants = 5, 200
@@ -35,7 +41,8 @@ const (
 
 var grantGVK = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1beta1", Kind: "ReferenceGrant"}
 
-// grants remember what the ReferenceGrants of namespaces say about Rollouts.
+// grants remember what the ReferenceGrants of namespaces say about Rollouts, where the cache does not have them: it is not filled yet, or the
+// controller may list them and not watch them, as an older role has it.
 type grants struct {
 	mu    sync.Mutex
 	known map[string]granted
@@ -73,13 +80,9 @@ func (r *routes) consents(ctx context.Context, from string, namespaces []string,
 		if r.policy.AllowsRoutesIn(namespace) {
 			continue
 		}
-		consents, ok := r.grants.of(namespace, now)
-		if !ok {
-			var err error
-			if consents, err = r.readGrants(ctx, namespace); err != nil {
-				return nil, err
-			}
-			r.grants.remember(namespace, consents, now)
+		consents, err := r.consentsIn(ctx, namespace, from, now)
+		if err != nil {
+			return nil, err
 		}
 		for _, c := range consents {
 			if c.From == from {
@@ -90,26 +93,93 @@ func (r *routes) consents(ctx context.Context, from string, namespaces []string,
 	return all, nil
 }
 
-func (r *routes) readGrants(ctx context.Context, namespace string) ([]spec.RouteConsent, error) {
-	if _, err := r.mapper.RESTMapping(grantGVK.GroupKind(), grantGVK.Version); meta.IsNoMatchError(err) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("ask the cluster for %s: %w", grantGVK, err)
+func (r *routes) consentsIn(ctx context.Context, namespace, from string, now time.Time) ([]spec.RouteConsent, error) {
+	if known, err := r.followGrants(ctx); err != nil || !known {
+		return nil, err
 	}
+	if r.hasGrants(ctx) {
+		return listGrants(ctx, r.cache, namespace, client.MatchingFields{grantIndex: from}, client.UnsafeDisableDeepCopy)
+	}
+	if consents, ok := r.grants.of(namespace, now); ok {
+		return consents, nil
+	}
+	consents, err := listGrants(ctx, r.live, namespace)
+	if err != nil {
+		return nil, err
+	}
+	r.grants.remember(namespace, consents, now)
+	return consents, nil
+}
+
+// followGrants has the controller hear of ReferenceGrants, and reports whether the cluster knows them. A controller of one namespace hears of no
+// others.
+func (r *routes) followGrants(ctx context.Context) (known bool, err error) {
+	if r.namespace != "" {
+		return r.knows(grantGVK)
+	}
+	return r.followBy(ctx, grantGVK, grantIndex, indexGrants, r.granted)
+}
+
+// hasGrants reports whether the cache has all ReferenceGrants, so that the Rollouts that depend on them hear of changes.
+func (r *routes) hasGrants(ctx context.Context) bool {
+	if !r.follows(grantGVK) {
+		return false
+	}
+	informer, err := r.cache.GetInformer(ctx, emptyOf(grantGVK), cache.BlockUntilSynced(false))
+	return err == nil && informer.HasSynced()
+}
+
+func listGrants(ctx context.Context, from client.Reader, namespace string, options ...client.ListOption) (all []spec.RouteConsent, err error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(listOf(grantGVK))
-	err := r.live.List(ctx, list, client.InNamespace(namespace), client.Limit(mostGrants))
+	err = from.List(ctx, list, append(options, client.InNamespace(namespace), client.Limit(mostGrants))...)
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("list the ReferenceGrants of namespace %s: %w", namespace, err)
 	}
-	var all []spec.RouteConsent
 	for i := range list.Items {
 		all = append(all, consentsOf(&list.Items[i])...)
 	}
 	return all, nil
+}
+
+// indexGrants indexes ReferenceGrants for grantIndex.
+func indexGrants(o client.Object) (namespaces []string) {
+	grant, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	for _, c := range consentsOf(grant) {
+		if !slices.Contains(namespaces, c.From) {
+			namespaces = append(namespaces, c.From)
+		}
+	}
+	return namespaces
+}
+
+// indexElsewhere indexes Rollouts for elsewhereIndex.
+func indexElsewhere(o client.Object) []string {
+	ro := o.(*v1alpha1.Rollout)
+	return namespacesElsewhere(ro, world.Elsewhere(ro))
+}
+
+// grantedBy are the Rollouts to look at when a ReferenceGrant changes.
+func (r *Rollouts) grantedBy(ctx context.Context, grant client.Object) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, from := range indexGrants(grant) {
+		var rollouts v1alpha1.RolloutList
+		err := r.client.List(ctx, &rollouts, client.InNamespace(from), client.MatchingFields{elsewhereIndex: grant.GetNamespace()}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			r.log.ErrorContext(ctx, "find the Rollouts that a ReferenceGrant concerns", "referencegrant", client.ObjectKeyFromObject(grant).String(), "error", err)
+			return nil
+		}
+		for i := range rollouts.Items {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&rollouts.Items[i])})
+		}
+	}
+	return requests
 }
 
 // referenceGrant is what matters of one.
@@ -169,13 +239,15 @@ func namespacesElsewhere(ro *v1alpha1.Rollout, recorded map[traffic.Key]bool) []
 	return all
 }
 
-// dependsOnConsent reports whether a Rollout names a route of another namespace that neither the operator nor an annotation lets it use.
-func (r *routes) dependsOnConsent(seen plan.Observed) bool {
-	return slices.ContainsFunc(routers.Refs(seen.Rollout), func(ref traffic.Ref) bool {
+// waitsForConsent reports whether a Rollout names a route of another namespace that neither the operator nor an annotation lets it use, and
+// nobody would tell of a ReferenceGrant.
+func (r *routes) waitsForConsent(ctx context.Context, seen plan.Observed) bool {
+	depends := slices.ContainsFunc(routers.Refs(seen.Rollout), func(ref traffic.Ref) bool {
 		object := seen.Routes[ref.Key()]
 		return ref.Namespace != seen.Rollout.Namespace && gatewayapi.Writes(ref.GroupVersionKind) && !r.policy.AllowsRoutesIn(ref.Namespace) &&
 			(object == nil || !gatewayapi.Admits(object, seen.Rollout.Namespace))
 	})
+	return depends && !r.hasGrants(ctx)
 }
 
 // ownedByGone are the cached objects into which a Rollout that is gone has put something: they alone tell in which namespaces.

@@ -9,11 +9,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/yaml"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -70,12 +75,13 @@ func TestWhatReferenceGrantsAllow(t *testing.T) {
 	}
 }
 
-// grantless is a cluster that lacks the kind, or does not let the controller list it.
+// grantless is a cluster that lacks the kind, or does not let the controller list or watch it.
 type grantless struct {
 	meta.RESTMapper
-	client.Reader
-	known bool
-	lists int
+	cache.Cache
+	// known: the cluster knows the kind; filled: the controller may watch it.
+	known, filled bool
+	lists         int
 }
 
 func (g *grantless) RESTMapping(kind schema.GroupKind, _ ...string) (*meta.RESTMapping, error) {
@@ -90,23 +96,62 @@ func (g *grantless) List(context.Context, client.ObjectList, ...client.ListOptio
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "referencegrants"}, "", nil)
 }
 
-// Without the kind, or the right to list it, nothing is allowed and nothing fails; and a namespace is asked for once in a while only.
+func (*grantless) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
+	return nil
+}
+
+func (g *grantless) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
+	return watching{filled: g.filled}, nil
+}
+
+// watching is a watch that has listed all, or that the API server refuses.
+type watching struct {
+	cache.Informer
+	filled bool
+}
+
+func (w watching) HasSynced() bool { return w.filled }
+
+// Without the kind, or the right to list and watch it, nothing is allowed and nothing fails; and a namespace is asked for once in a while only.
 func TestReferenceGrantsNeedNotBeThere(t *testing.T) {
-	for _, known := range []bool{false, true} {
-		cluster := &grantless{known: known}
-		r := &routes{live: cluster, mapper: cluster, grants: newGrants()}
-		now := time.Unix(1000, 0)
-		for i := range 3 {
-			consents, err := r.consents(t.Context(), "team-a", []string{"edge"}, now.Add(time.Duration(i)*time.Second))
-			if err != nil || len(consents) > 0 {
-				t.Errorf("it is known: %t; consents %v (%v)", known, consents, err)
+	for _, namespace := range []string{"", "team-a"} {
+		for _, known := range []bool{false, true} {
+			cluster := &grantless{known: known}
+			watches := 0
+			r := &routes{live: cluster, cache: cluster, mapper: cluster, namespace: namespace, grants: newGrants()}
+			r.watch = func(cache.Cache, client.Object, handler.EventHandler) error {
+				watches++
+				return nil
 			}
-		}
-		if known && cluster.lists != 1 {
-			t.Errorf("%d lists in three seconds", cluster.lists)
-		}
-		if _, err := r.consents(t.Context(), "team-a", []string{"edge"}, now.Add(time.Minute)); err != nil || known && cluster.lists != 2 {
-			t.Errorf("%d lists after a minute (%v)", cluster.lists, err)
+			now := time.Unix(1000, 0)
+			for i := range 3 {
+				consents, err := r.consents(t.Context(), "team-a", []string{"edge"}, now.Add(time.Duration(i)*time.Second))
+				if err != nil || len(consents) > 0 {
+					t.Errorf("it is known: %t; consents %v (%v)", known, consents, err)
+				}
+			}
+			if known && cluster.lists != 1 {
+				t.Errorf("%d lists in three seconds", cluster.lists)
+			}
+			if _, err := r.consents(t.Context(), "team-a", []string{"edge"}, now.Add(time.Minute)); err != nil || known && cluster.lists != 2 {
+				t.Errorf("%d lists after a minute (%v)", cluster.lists, err)
+			}
+			if want := map[bool]int{true: 1}[known && namespace == ""]; watches != want {
+				t.Errorf("%d watches, not %d, where the controller looks after %q and the kind is known: %t", watches, want, namespace, known)
+			}
+			elsewhere := &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "web"}, Spec: v1alpha1.RolloutSpec{Strategy: v1alpha1.RolloutStrategy{
+				Canary: &v1alpha1.CanaryStrategy{TrafficRouting: &v1alpha1.RolloutTrafficRouting{GatewayAPI: &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "shop", Namespace: "edge"}}},
+			}}}
+			if !r.waitsForConsent(t.Context(), plan.Observed{Rollout: elsewhere}) {
+				t.Error("nobody looks again for a ReferenceGrant that nobody tells of")
+			}
+			cluster.filled = true
+			if watched := known && namespace == ""; r.waitsForConsent(t.Context(), plan.Observed{Rollout: elsewhere}) == watched {
+				t.Errorf("grants are watched: %t; a Rollout that depends on them is looked at now and then: %t", watched, watched)
+			}
+			if diff := cmp.Diff([]string{"edge"}, indexElsewhere(elsewhere)); diff != "" {
+				t.Errorf("the namespaces whose grants concern it (-want +got):\n%s", diff)
+			}
 		}
 	}
 	g := newGrants()

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
-// The owner of a route lets the Rollouts of another namespace use it by a ReferenceGrant, and only that route.
+// The owner of a route lets the Rollouts of another namespace use it by a ReferenceGrant, and only that route, as long as the grant is there.
 func TestAReferenceGrantIsConsent(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
@@ -53,4 +53,16 @@ func TestAReferenceGrantIsConsent(t *testing.T) {
 	owner.WaitForRoute(private.GroupVersionKind(), "private", "to be as it was", func(o *unstructured.Unstructured) bool {
 		return o.GetResourceVersion() == private.GetResourceVersion()
 	})
+
+	// Nothing but the watch of grants has a Rollout looked at again whose consent is withdrawn, and given again.
+	if err := owner.Client.Delete(t.Context(), grant.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	ns.WaitForRollout("web", "to be told that the consent was withdrawn", func(ro *v1alpha1.Rollout) bool {
+		return strings.Contains(ro.Status.Message, `HTTPRoute "shared" belongs to namespace `+owner.Name)
+	})
+	grant.SetResourceVersion("")
+	grant.SetUID("")
+	createObject(t, owner, grant)
+	ns.WaitForRollout("web", "to pause again", both(playtest.Paused, weightIs(20)))
 }

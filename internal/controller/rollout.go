@@ -41,7 +41,7 @@ func NewRollouts(p Parts) *Rollouts {
 		r.engine = plan.Next
 	}
 	r.workloads = &workloads{main: p.Cache, sets: p.Sets, referring: r.referring, watched: map[spec.Kind]bool{}}
-	r.routes = &routes{cache: p.Cache, live: p.Live, namespace: p.Namespace, policy: p.Policy, mapper: p.Mapper, log: p.Log, concerned: r.concernedBy, grants: newGrants()}
+	r.routes = &routes{cache: p.Cache, live: p.Live, namespace: p.Namespace, policy: p.Policy, mapper: p.Mapper, log: p.Log, concerned: r.concernedBy, granted: r.grantedBy, grants: newGrants()}
 	r.routes.search.left = routers.Kinds()
 	return r
 }
@@ -109,7 +109,7 @@ func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed, next plan.P
 		r.memory.recorded(key, seen.Now)
 		r.meters.Updated(&next.Record.From.Status, &next.Record.To.Status)
 	}
-	if r.routes.dependsOnConsent(seen) {
+	if r.routes.waitsForConsent(ctx, seen) {
 		next.Wake = earlier(next.Wake, seen.Now.Add(consentRetry))
 	}
 	return r.wakeAt(next.Wake), nil

@@ -74,8 +74,8 @@ type routes struct {
 	log       *slog.Logger
 	// watch has a handler told of all objects of a kind.
 	watch func(cache.Cache, client.Object, handler.EventHandler) error
-	// concerned are the Rollouts to look at when an object changes.
-	concerned handler.MapFunc
+	// concerned are the Rollouts to look at when an object changes, and granted when a ReferenceGrant does.
+	concerned, granted handler.MapFunc
 
 	mu sync.Mutex
 	// watched are the kinds that the controller hears of, filled those of them whose objects the cache has. One that the controller may not
@@ -88,24 +88,45 @@ type routes struct {
 
 // follow has the controller hear of changes to objects of a kind, and reports whether the cluster knows the kind.
 func (r *routes) follow(ctx context.Context, gvk schema.GroupVersionKind) (known bool, err error) {
+	return r.followBy(ctx, gvk, routeOwnerIndex, indexOwners, r.concerned)
+}
+
+func (r *routes) followBy(ctx context.Context, gvk schema.GroupVersionKind, index string, values client.IndexerFunc, concerned handler.MapFunc) (known bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if slices.Contains(r.watched, gvk) {
 		return true, nil
 	}
-	if _, err := r.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); meta.IsNoMatchError(err) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("ask the cluster for %s: %w", gvk, err)
+	if known, err := r.knows(gvk); err != nil || !known {
+		return false, err
 	}
 	object := emptyOf(gvk)
-	if err := r.cache.IndexField(ctx, object, routeOwnerIndex, indexOwners); err != nil {
+	if err := r.cache.IndexField(ctx, object, index, values); err != nil {
 		return false, fmt.Errorf("index %ss: %w", gvk.Kind, err)
 	}
-	if err := r.watch(r.cache, object, handler.EnqueueRequestsFromMapFunc(r.concerned)); err != nil {
+	if err := r.watch(r.cache, object, handler.EnqueueRequestsFromMapFunc(concerned)); err != nil {
 		return false, fmt.Errorf("watch %ss: %w", gvk.Kind, err)
 	}
 	r.watched = append(r.watched, gvk)
+	return true, nil
+}
+
+// follows reports whether the controller hears of changes to objects of a kind.
+func (r *routes) follows(gvk schema.GroupVersionKind) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.watched, gvk)
+}
+
+// knows reports whether the cluster knows a kind.
+func (r *routes) knows(gvk schema.GroupVersionKind) (bool, error) {
+	_, err := r.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	switch {
+	case meta.IsNoMatchError(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("ask the cluster for %s: %w", gvk, err)
+	}
 	return true, nil
 }
 

@@ -84,10 +84,8 @@ func (r *routes) lookThroughKind(ctx context.Context, gvk schema.GroupVersionKin
 	if slices.Contains(r.kinds(), gvk) {
 		return nil
 	}
-	if _, err := r.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); meta.IsNoMatchError(err) {
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("ask the cluster for %s: %w", gvk, err)
+	if known, err := r.knows(gvk); err != nil || !known {
+		return err
 	}
 	found, err := r.holdsAny(ctx, gvk)
 	switch {

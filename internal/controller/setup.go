@@ -209,6 +209,7 @@ func Index(ctx context.Context, indexer client.FieldIndexer, clusterTemplates bo
 		{&v1alpha1.Rollout{}, serviceIndex, indexServices},
 		{&v1alpha1.Rollout{}, workloadIndex, indexWorkload},
 		{&v1alpha1.Rollout{}, routeIndex, indexRoutes},
+		{&v1alpha1.Rollout{}, elsewhereIndex, indexElsewhere},
 		{&corev1.Service{}, managerIndex, indexManager},
 		{&v1alpha1.AnalysisRun{}, ownerIndex, indexOwner},
 		{&v1alpha1.Experiment{}, ownerIndex, indexOwner},
