@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -55,14 +54,23 @@ func (n namespaced) List(ctx context.Context, list client.ObjectList, options ..
 	return n.Client.List(ctx, list, options...)
 }
 
-// synced is a readiness probe: the caches show what there is.
-func synced(caches cache.Cache) func(*http.Request) error {
-	return func(r *http.Request) error {
-		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
-		defer cancel()
-		if !caches.WaitForCacheSync(ctx) {
-			return errors.New("the caches are not filled yet")
-		}
-		return nil
+// filled is a readiness probe: the caches have all that is watched from the beginning, behind which the manager starts it. Kinds that are followed
+// later do not count: somebody may name one that this controller may not list, and that is no reason to take it for broken.
+type filled struct{ are atomic.Bool }
+
+// Start is called when the caches are filled.
+func (f *filled) Start(context.Context) error {
+	f.are.Store(true)
+	return nil
+}
+
+// NeedLeaderElection is false: a standby fills its caches too.
+func (*filled) NeedLeaderElection() bool { return false }
+
+// Check is the probe.
+func (f *filled) Check(*http.Request) error {
+	if !f.are.Load() {
+		return errors.New("the caches are not filled yet")
 	}
+	return nil
 }

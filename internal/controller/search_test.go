@@ -3,6 +3,7 @@ package controller_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"syscall"
@@ -90,7 +91,7 @@ func leftInRoutes(t *testing.T, ns *playtest.Namespace) (left []string) {
 	return left
 }
 
-// TestOneKindMayBeForbidden: a controller without the rights for a router serves the Rollouts that have nothing to do with it.
+// TestOneKindMayBeForbidden: a controller without the rights for a router serves the Rollouts that have nothing to do with it, and is ready.
 func TestOneKindMayBeForbidden(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
@@ -102,7 +103,8 @@ func TestOneKindMayBeForbidden(t *testing.T) {
 	})
 	createServices(t, ns, "web-canary", "web-stable")
 	createObject(t, ns, sim.Ingress("web", "web-stable"))
-	ns.StartController("--kubeconfig", ns.KubeconfigOf(account.Name))
+	port := ns.FreePort()
+	ns.StartController("--kubeconfig", ns.KubeconfigOf(account.Name), "--healthz-port", fmt.Sprint(port))
 	ns.CreateRollout(routed(1, routers["Nginx"], `[{setWeight: 50}]`, ""))
 	ns.WaitUntil("the log says that the kind cannot be read", func() error {
 		log, err := os.ReadFile(ns.Log())
@@ -113,4 +115,16 @@ func TestOneKindMayBeForbidden(t *testing.T) {
 	})
 	ns.CreateRollout(strings.ReplaceAll(canary(1, `{}`), "web", "plain"))
 	ns.WaitForRollout("plain", "to be Healthy", playtest.Healthy)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/readyz", port), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it is not read
+	if response.StatusCode != http.StatusOK {
+		t.Errorf("/readyz answers %s while a Rollout names a kind that the controller may not list", response.Status)
+	}
 }

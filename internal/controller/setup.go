@@ -245,13 +245,13 @@ func newClient(clusterTemplates bool) client.NewClientFunc {
 }
 
 func newManager(config *rest.Config, o Options, clusterTemplates bool) (manager.Manager, error) {
-	caches, err := caching(o)
+	cached, err := caching(o)
 	if err != nil {
 		return nil, err
 	}
 	options := manager.Options{
 		Scheme:                        Scheme(),
-		Cache:                         caches,
+		Cache:                         cached,
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // of traffic routers
 		NewClient:                     newClient(clusterTemplates),
 		MapperProvider:                newMapper,
@@ -283,7 +283,8 @@ func newManager(config *rest.Config, o Options, clusterTemplates bool) (manager.
 			return nil, err
 		}
 	}
-	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", synced(mgr.GetCache())))
+	caches := &filled{}
+	return mgr, errors.Join(mgr.Add(caches), mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", caches.Check))
 }
 
 // Scheme has the kinds that the controller reads and writes.
