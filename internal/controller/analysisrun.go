@@ -217,10 +217,7 @@ func (r *AnalysisRuns) stop(ctx context.Context, task measure.Task) error {
 	if !ok {
 		return nil
 	}
-	if err := provider.Stop(ctx, task.Request); err != nil {
-		return fmt.Errorf("stop measuring %s: %s", task.Metric.Name, task.Secrets.Hide(err.Error()))
-	}
-	return nil
+	return r.leftBehind(ctx, "stop measuring", task, provider.Stop(ctx, task.Request))
 }
 
 func (r *AnalysisRuns) forget(ctx context.Context, task measure.Task) error {
@@ -228,10 +225,22 @@ func (r *AnalysisRuns) forget(ctx context.Context, task measure.Task) error {
 	if !ok {
 		return nil
 	}
-	if err := provider.Forget(ctx, task.Request); err != nil {
-		return fmt.Errorf("clear away what a measurement of %s left: %s", task.Metric.Name, task.Secrets.Hide(err.Error()))
+	return r.leftBehind(ctx, "clear away after measuring", task, provider.Forget(ctx, task.Request))
+}
+
+// leftBehind is what an error means that leaves something of a measurement behind. What the API server refuses to delete it refuses again, and
+// the run's verdict does not depend on it: Jobs go with their AnalysisRun, or when their time is over.
+func (r *AnalysisRuns) leftBehind(ctx context.Context, what string, task measure.Task, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	text := task.Secrets.Hide(err.Error())
+	if refused(err) {
+		r.log.WarnContext(ctx, "the API server refused to "+what+" a metric; what is left goes later", "analysisrun", task.Run.Namespace+"/"+task.Run.Name,
+			"metric", task.Metric.Name, "error", text)
+		return nil
+	}
+	return fmt.Errorf("%s %s: %s", what, task.Metric.Name, text)
 }
 
 // lookUp reads the values of arguments that are elsewhere, from the API server, by name and nothing else.

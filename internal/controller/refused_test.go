@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -23,7 +24,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis/measure"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/metric"
+	"github.com/sluice-delivery/sluice/internal/metric/registry"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
@@ -214,4 +218,52 @@ func (s *slow) Patch(context.Context, client.Object, client.Patch, ...client.Pat
 	s.writes++
 	s.takes()
 	return nil
+}
+
+// stubborn is a provider whose measurements cannot be ended or cleared away.
+type stubborn struct {
+	metric.Asynchronous
+	err error
+}
+
+func (stubborn) Measure(context.Context, metric.Request) (metric.Reading, error) {
+	return metric.Reading{}, nil
+}
+
+func (s stubborn) Stop(context.Context, metric.Request) error { return s.err }
+
+func (s stubborn) Forget(context.Context, metric.Request) error { return s.err }
+
+// A Job that the API server does not let the controller delete keeps no verdict from being written. One of which nobody knows whether it was
+// deleted does, for the record would be the end of trying.
+func TestAVerdictWaitsForNoJobThatMayNotBeDeleted(t *testing.T) {
+	forbidden := fmt.Errorf("delete Job: %w", apierrors.NewForbidden(schema.GroupResource{Resource: "jobs"}, "a", errors.New("a policy says no")))
+	for name, c := range map[string]struct {
+		err     error
+		written bool
+	}{"refused": {forbidden, true}, "without an answer": {errNoAnswer, false}, "done": {nil, true}} {
+		for what, plan := range map[string]measure.Plan{"ended": {Stop: make([]measure.Task, 1)}, "cleared away": {Forget: make([]measure.Task, 1)}} {
+			t.Run(what+" "+name, func(t *testing.T) {
+				r := newRuns(t, &v1alpha1.AnalysisRun{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "run", UID: "run", ResourceVersion: "5"}})
+				r.providers = registry.Registry{"job": stubborn{err: c.err}}
+				r.plan = func(o measure.Observed) measure.Plan {
+					task := measure.Task{Request: metric.Request{Run: metric.Run{Namespace: "shop", Name: "run"}, Metric: v1alpha1.Metric{Provider: v1alpha1.MetricProvider{Job: &v1alpha1.JobMetric{}}}}}
+					next := measure.Plan{Stop: slices.Clone(plan.Stop), Forget: slices.Clone(plan.Forget)}
+					for _, tasks := range [][]measure.Task{next.Stop, next.Forget} {
+						for i := range tasks {
+							tasks[i] = task
+						}
+					}
+					to := o.Run.DeepCopy()
+					to.Status.Phase = v1alpha1.AnalysisPhaseFailed
+					next.Record = &measure.Record{From: o.Run, To: to}
+					return next
+				}
+				_, err := r.pass()
+				if (err == nil) != c.written || (r.writes == 1) != c.written {
+					t.Errorf("%d writes, error %v", r.writes, err)
+				}
+			})
+		}
+	}
 }
