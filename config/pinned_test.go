@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // What a release is built with and from is pinned: images by digest, actions by commit.
@@ -51,6 +53,29 @@ func TestTheNetworkPolicyIsTheSameEverywhere(t *testing.T) {
 	manifest, chart := contents(t, "install/networkpolicy.yaml"), contents(t, "../charts/sluice/templates/networkpolicy.yaml")
 	if a, b := after(manifest, "policyTypes:"), after(chart, "policyTypes:"); a != b {
 		t.Errorf("the manifests say\n%s\nand the chart\n%s", a, b)
+	}
+}
+
+// The garbage collector works harder before the memory's limit is reached, in the manifests as in the chart.
+func TestMemoryIsLimited(t *testing.T) {
+	quantity := func(text, pattern string) int64 {
+		found := regexp.MustCompile(pattern).FindStringSubmatch(text)
+		if found == nil {
+			t.Fatalf("no %s", pattern)
+		}
+		q, err := resource.ParseQuantity(strings.TrimSuffix(found[1], "B")) // Go writes MiB, Kubernetes Mi
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q.Value()
+	}
+	manifest, values := contents(t, "install/controller.yaml"), contents(t, "../charts/sluice/values.yaml")
+	limit, soft := quantity(manifest, `(?s)limits:\s+(?:\S+: \S+\s+)*?memory: (\S+)`), quantity(manifest, `name: GOMEMLIMIT\s+value: (\S+)`)
+	if soft < limit*85/100 || soft > limit*95/100 {
+		t.Errorf("the limit is %d bytes, and GOMEMLIMIT %d, not nine tenths of it", limit, soft)
+	}
+	if l, s := quantity(values, `(?s)limits:\s+(?:\S+: \S+\s+)*?memory: (\S+)`), quantity(values, `goMemoryLimit: (\S+)`); l != limit || s != soft {
+		t.Errorf("the manifests have %d and %d bytes, the chart %d and %d", limit, soft, l, s)
 	}
 }
 

@@ -94,6 +94,24 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 	}
 }
 
+// TestNothingRunsInTheBrowser gives the pages and pictures of a simulation a metric whose name is markup.
+func TestNothingRunsInTheBrowser(t *testing.T) {
+	const markup = `"<script>alert(1)</script>&`
+	text, err := os.ReadFile("testdata/simulate/canary.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := strings.Replace(string(text), "{name: error-rate,", "{name: '"+markup+"',", 1)
+	for _, kind := range []string{"html", "svg"} {
+		t.Run(kind, func(t *testing.T) {
+			got := simulated(t, named, "-f", "-", "--scenario", told(t, "at 5m fail metric "+markup), "-o", kind)
+			if strings.Contains(got.out, "<script>") || !strings.Contains(got.out, "&lt;script&gt;alert(1)") {
+				t.Errorf("the name is not shown as a text: %s%s", got.out, got.err)
+			}
+		})
+	}
+}
+
 // withoutColors takes away what the picture of a rollout is colored with.
 func withoutColors(text string) string {
 	for _, color := range []string{"0", "2", "31", "32", "33", "36"} {
