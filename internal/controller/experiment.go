@@ -57,7 +57,7 @@ func startExperiments(mgr manager.Manager, p Parts, clusterTemplates bool, o Opt
 	for _, w := range e.Watches(clusterTemplates) {
 		build = build.Watches(w.Object, w.Handler, builder.WithPredicates(w.Predicates...))
 	}
-	if err := build.Complete(p.Meters.Measured(telemetry.Experiments, clock.RealClock{}, queue, e)); err != nil {
+	if err := build.Complete(p.Meters.Measured(telemetry.Experiments, clock.RealClock{}, queue, discreet(e))); err != nil {
 		return fmt.Errorf("set up the experiment controller: %w", err)
 	}
 	return nil

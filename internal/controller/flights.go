@@ -53,11 +53,8 @@ type flights struct {
 	// look has a queue told of AnalysisRuns to look at. It is set before the first pass, and called without the lock.
 	look func(types.NamespacedName, priorityqueue.AddOpts)
 
-	// pens bounds how many statuses are written at once.
-	pens chan struct{}
-
-	// judging bounds how many results are judged at once: one, and the namespaces take turns.
-	judging *turns
+	// pens bounds how many statuses are written at once, and judging how many results are judged at once: the namespaces take turns.
+	pens, judging *turns
 
 	// start begins what nobody waits for.
 	start func(func())
@@ -94,12 +91,12 @@ type landing struct {
 func newFlights(ctx context.Context, p Parts, providers registry.Registry) *flights {
 	f := &flights{
 		base: ctx, clock: p.Clock, log: p.Log, providers: providers, start: p.Go, bytes: newByteBudget(),
-		look: func(types.NamespacedName, priorityqueue.AddOpts) {}, runs: map[types.NamespacedName]*runFlights{}, pens: make(chan struct{}, mostPens),
+		look: func(types.NamespacedName, priorityqueue.AddOpts) {}, runs: map[types.NamespacedName]*runFlights{}, pens: newTurns(mostPens),
 		places: fair.NewShares(mostFlights, 1), tickets: map[types.NamespacedName]*fair.Ticket[types.NamespacedName]{},
-		offered: map[types.NamespacedName]bool{}, judging: newTurns(),
+		offered: map[types.NamespacedName]bool{}, judging: newTurns(1),
 	}
 	if f.start == nil {
-		f.start = func(do func()) { go do() }
+		f.start = func(do func()) { go survive(p.Log, do) }
 	}
 	if p.Namespace != "" { // there is nobody to share with
 		f.places, f.bytes.shares = fair.NewShares(mostFlights, 0), fair.NewShares(mostBytes, 0)
@@ -317,11 +314,24 @@ func (f *flights) record(from *v1alpha1.AnalysisRun, results int, write func(con
 	}
 	run.recording = true
 	f.start(func() {
-		f.pens <- struct{}{}
-		err := write(f.base)
-		<-f.pens
-		f.recorded(key, run, results, from.ResourceVersion, err)
+		err := errBroken
+		defer func() { f.recorded(key, run, results, from.ResourceVersion, err) }()
+		err = f.write(key, write)
 	})
+}
+
+// errBroken is what becomes of a write that panics.
+var errBroken = errors.New("the write panicked; see the log")
+
+// write writes a status when it is its namespace's turn.
+func (f *flights) write(key types.NamespacedName, write func(context.Context) error) error {
+	if err := f.pens.take(f.base, key.Namespace); err != nil {
+		return err
+	}
+	defer f.pens.give()
+	ctx, cancel := context.WithTimeout(f.base, longestPass)
+	defer cancel()
+	return write(ctx)
 }
 
 func (f *flights) recorded(key types.NamespacedName, run *runFlights, results int, version string, err error) {
@@ -387,9 +397,10 @@ func (f *flights) fly(ctx context.Context, task measure.Task, held *claim) (resu
 	result = measure.Result{Task: task, StartedAt: f.clock.Now()}
 	defer func() {
 		if broken := recover(); broken != nil {
+			what := withoutValues(broken)
 			f.log.Error("a provider panicked", "analysisrun", task.Run.Namespace+"/"+task.Run.Name, "metric", task.Metric.Name,
-				"panic", task.Secrets.Hide(fmt.Sprint(broken)), "stack", string(debug.Stack()))
-			result.Reading, result.Err = metric.Reading{}, fmt.Sprintf("the provider panicked: %v; see the controller's log", broken)
+				"panic", what, "stack", string(debug.Stack()))
+			result.Reading, result.Err = metric.Reading{}, fmt.Sprintf("the provider panicked: %s; see the controller's log", what)
 		}
 		if result.FinishedAt.IsZero() {
 			result.FinishedAt = f.clock.Now()

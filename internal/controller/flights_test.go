@@ -208,7 +208,7 @@ func TestAPanicsStackIsInTheLogOnly(t *testing.T) {
 		return nil
 	}
 	l.drain("the measurement", func() bool { return measured() != nil && !l.underWay(key) })
-	if m := measured().Message; !strings.Contains(m, "at the disco") || strings.Contains(m, ".go:") {
+	if m := measured().Message; !strings.Contains(m, "the provider panicked") || strings.Contains(m, ".go:") {
 		t.Errorf("the status says %q", m)
 	}
 	if !strings.Contains(log.String(), ".go:") {

@@ -144,7 +144,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	for _, w := range rollouts.Watches(clusterTemplates) {
 		build = build.Watches(w.Object, w.Handler, builder.WithPredicates(w.Predicates...))
 	}
-	controller, err := build.Build(meters.Measured(telemetry.Rollouts, clock.RealClock{}, queue, rollouts))
+	controller, err := build.Build(meters.Measured(telemetry.Rollouts, clock.RealClock{}, queue, discreet(rollouts)))
 	if err != nil {
 		return fmt.Errorf("set up the rollout controller: %w", err)
 	}
@@ -185,7 +185,7 @@ func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, p Part
 	for _, w := range runs.Watches() {
 		build = build.Watches(w.Object, w.Handler, builder.WithPredicates(w.Predicates...))
 	}
-	err = build.Complete(p.Meters.Measured(telemetry.AnalysisRuns, clock.RealClock{}, queue, runs))
+	err = build.Complete(p.Meters.Measured(telemetry.AnalysisRuns, clock.RealClock{}, queue, discreet(runs)))
 	if err != nil {
 		return fmt.Errorf("set up the analysisrun controller: %w", err)
 	}
@@ -196,6 +196,12 @@ func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, p Part
 func watchQueue(mgr manager.Manager, name string, workers int) (*telemetry.Queue, error) {
 	queue := telemetry.NewQueue(clock.RealClock{}, name, workers)
 	return queue, mgr.AddHealthzCheck(name, queue.Check)
+}
+
+// passOptions bound the passes of all controllers.
+func passOptions() runtimeconfig.Controller {
+	// A standby fills its caches, so that it works from the moment on when it leads.
+	return runtimeconfig.Controller{EnableWarmup: new(true), ReconciliationTimeout: longestPass}
 }
 
 // Index adds the indices by which the reconcilers read caches.
@@ -263,9 +269,8 @@ func newManager(config *rest.Config, o Options, clusterTemplates bool) (manager.
 		LeaseDuration:                 &o.LeaseDuration,
 		RenewDeadline:                 &o.RenewDeadline,
 		RetryPeriod:                   &o.RetryPeriod,
-		// A standby fills its caches, so that it works from the moment on when it leads.
-		Controller:              runtimeconfig.Controller{EnableWarmup: new(true), ReconciliationTimeout: longestPass},
-		GracefulShutdownTimeout: new(longestEnd),
+		Controller:                    passOptions(),
+		GracefulShutdownTimeout:       new(longestEnd),
 	}
 	var lease *election
 	if o.LeaderElect {

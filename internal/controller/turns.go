@@ -7,21 +7,21 @@ import (
 	"github.com/sluice-delivery/sluice/internal/fair"
 )
 
-// turns lets one goroutine at a time do something costly. Where several namespaces wait, they take turns, however many of their goroutines
+// turns lets a few goroutines at a time do something costly. Where several namespaces wait, they take turns, however many of their goroutines
 // wait: a tenant waits for one of each other tenant at most.
 type turns struct {
 	mu   sync.Mutex
-	busy bool
+	free int
 	line fair.Turns[chan struct{}]
 }
 
-func newTurns() *turns { return &turns{} }
+func newTurns(atOnce int) *turns { return &turns{free: atOnce} }
 
 // take waits for the turn of a namespace, or for the end of ctx. Who gets one must give it back.
 func (t *turns) take(ctx context.Context, namespace string) error {
 	t.mu.Lock()
-	if !t.busy {
-		t.busy = true
+	if t.free > 0 {
+		t.free--
 		t.mu.Unlock()
 		return nil
 	}
@@ -53,8 +53,9 @@ func (t *turns) give() {
 
 func (t *turns) next() {
 	first, ok := t.line.Pop(func(string) bool { return true })
-	t.busy = ok
-	if ok {
-		close(first)
+	if !ok {
+		t.free++
+		return
 	}
+	close(first)
 }

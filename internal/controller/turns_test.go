@@ -10,7 +10,7 @@ import (
 
 // TestJudgingTakesTurnsByNamespace: who has a hundred that wait does not keep one of another namespace waiting for all of them.
 func TestJudgingTakesTurnsByNamespace(t *testing.T) {
-	turn := newTurns()
+	turn := newTurns(1)
 	if err := turn.take(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +40,8 @@ func TestJudgingTakesTurnsByNamespace(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "c", "a", "b", "a", "a"}, order); diff != "" {
 		t.Errorf("the turns (-want +got):\n%s", diff)
 	}
-	if n := waitingFor(turn); turn.busy || n > 0 {
-		t.Errorf("it is busy (%v), and %d wait, when all are done", turn.busy, n)
+	if n := waitingFor(turn); turn.free != 1 || n > 0 {
+		t.Errorf("%d are free, and %d wait, when all are done", turn.free, n)
 	}
 }
 
