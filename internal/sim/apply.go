@@ -1,17 +1,25 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis/measure"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
 // View is how old what the controller sees is: how many versions each kind of object is behind.
@@ -20,13 +28,7 @@ type View struct {
 }
 
 // ReplicaSets are the Rollout's as they are now, not to be modified. To look at them makes no view any newer.
-func (w *World) ReplicaSets() []*appsv1.ReplicaSet {
-	all := make([]*appsv1.ReplicaSet, len(w.sets))
-	for i, s := range w.sets {
-		all[i] = s.ReplicaSet
-	}
-	return ofRollout(w, all)
-}
+func (w *World) ReplicaSets() []*appsv1.ReplicaSet { return ofRollout(w, w.objects.replicaSets.now) }
 
 // Observe is the world as the controller sees it: who calls it sees for the controller, too. A view never goes back behind what was seen before, as no watch does, nor behind
 // the controller's own last write of a kind: the shell waits until its caches show it, and reads consistently when it starts.
@@ -37,18 +39,19 @@ func (w *World) Observe(v View) plan.Observed {
 
 // observe also returns of how many losses and evictions the view does not tell yet.
 func (w *World) observe(v View) (o plan.Observed, unseen reports) {
-	o.Now, o.Policy = w.now, w.Policy
-	if w.rollout != nil {
-		o.Rollout = w.past.rollouts.see(v.Rollout)
+	all := &w.objects
+	o.Now, o.Policy, o.Templates = w.now, w.Policy, w.Templates()
+	if seen := all.rollouts.past.see(v.Rollout).all; len(seen) > 0 && w.Rollout() != nil { // of one that is gone there are no views
+		o.Rollout = seen[0]
 	}
-	sets := w.past.sets.see(v.ReplicaSets)
-	o.ReplicaSets, o.Orphans, unseen = ofRollout(w, sets.sets), w.orphansOf(sets.sets), reports{w.Losses - sets.reported.losses, w.Evictions - sets.reported.evictions}
-	o.Services = w.past.services.see(v.Services)
-	o.Routes = w.routes.past.see(v.Routes)
+	sets := all.replicaSets.past.see(v.ReplicaSets)
+	o.ReplicaSets, o.Orphans, unseen = ofRollout(w, sets.all), w.orphansOf(sets.all), reports{w.Losses - sets.reported.losses, w.Evictions - sets.reported.evictions}
+	o.Services = all.services.past.see(v.Services).all
+	o.Routes = byKey(all.routes.past.see(v.Routes).all)
 	w.observeWorkload(&o)
-	w.observeAnalyses(&o, v.AnalysisRuns)
-	o.Experiments = w.experiments.past.see(v.Experiments)
-	o.ExperimentSets, o.ExperimentServices = ofExperiments(sets.sets), ofExperiments(o.Services)
+	o.AnalysisRuns = ofRollout(w, all.runs.past.see(v.AnalysisRuns).all)
+	o.Experiments = all.experiments.past.see(v.Experiments).all
+	o.ExperimentSets, o.ExperimentServices = ofExperiments(sets.all), ofExperiments(o.Services)
 	return o, unseen
 }
 
@@ -90,204 +93,272 @@ func (w *World) Apply(p plan.Plan, stopAfter int) Outcome {
 }
 
 func (w *World) apply(p plan.Plan, stopAfter int, flaws Flaws) Outcome {
-	a := application{World: w, left: stopAfter, flaws: flaws}
+	a := application{Server: w.Server(), left: stopAfter, flaws: flaws}
 	for _, group := range flaws.order(p) {
 		group(&a)
 	}
 	return a.Outcome
 }
 
-// application is a plan being carried out.
+// applyExperiment carries out a plan, as [World.Apply] does.
+func (w *World) applyExperiment(p experiment.Plan, stopAfter int) Outcome {
+	a := application{Server: w.Server(), left: stopAfter}
+	for _, changes := range p.Changes() {
+		a.changes(changes)
+	}
+	if p.Record != nil {
+		a.update(p.Record.From, p.Record.To, true)
+	}
+	return a.Outcome
+}
+
+// applyAnalysis carries out a plan, as [World.Apply] does.
+func (w *World) applyAnalysis(c *AnalysisController, p measure.Plan, run *v1alpha1.AnalysisRun, stopAfter int) Outcome {
+	a := application{Server: w.Server(), left: stopAfter}
+	c.cancel(run.UID, p.Cancel)
+	if p.Record != nil {
+		a.update(p.Record.From, p.Record.To, true)
+	}
+	if !a.Whole() {
+		return a.Outcome
+	}
+	c.forget(run.UID)
+	for _, task := range p.Measure {
+		c.takeOff(task)
+	}
+	if p.Delete != "" {
+		if have := a.findRun(run.Name); p.Record != nil && have != nil {
+			run = have // as it was just written
+		}
+		a.remove(run)
+	}
+	return a.Outcome
+}
+
+// application is a plan being carried out by a client of the API server.
 type application struct {
-	*World
+	Server
 	Outcome
 	left  int
 	flaws Flaws
 }
 
-// wrote tells of a write that was done, for rules to be held against.
-func (a *application) wrote() {
-	if a.Wrote != nil {
-		a.Wrote()
-	}
-}
+// errOver is what becomes of a write of a pass that is over.
+var errOver = errors.New("the pass is over")
 
-// changed reports whether an object is another than the one that was decided on.
-func (a *application) changed(have, from string) bool { return have != from && !a.flaws.Unguarded }
-
-// own notes that the newest version of a kind is the controller's, which no view goes back behind.
-func (a *application) own(unseen *int) {
-	if !a.flaws.ForgetsOwnWrites {
-		*unseen = 0
-	}
-}
-
-// may reports whether the next write may be done, and counts it.
-func (a *application) may() bool {
-	if !a.Whole() {
-		return false
-	}
-	if a.left == 0 {
+// write does one write, unless the pass is over or the controller stops before it, and notes what came of it. Views never go back behind one
+// that was done.
+func (a *application) write(kind schema.GroupKind, do func() error) error {
+	switch {
+	case !a.Whole():
+		return errOver
+	case a.left == 0:
 		a.Crashed = true
-		return false
+		return errOver
 	}
 	a.left--
-	a.Writes++
-	return true
-}
-
-// done does what may be a write, and tells of it if it is one.
-func (a *application) done(write func()) {
-	before := a.Writes
-	write()
-	if a.Writes > before {
-		a.wrote()
+	err := do()
+	switch {
+	case err == nil:
+		a.Writes++
+		if kind.Kind != "Pod" && !a.flaws.ForgetsOwnWrites {
+			a.objects.of(kind).own()
+		}
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		a.Conflict = true
 	}
+	return err
 }
 
 func (a *application) changes(changes []change.Change) {
 	for _, c := range changes {
-		a.done(func() { a.change(c) })
+		a.change(c)
 	}
 }
 
 func (a *application) change(c change.Change) {
 	switch c := c.(type) {
 	case change.CreateReplicaSet:
-		a.create(c.ReplicaSet)
+		a.create(c.ReplicaSet, &a.CreateFailure)
 	case change.UpdateReplicaSet:
-		a.update(c.From, c.To)
+		a.update(c.From, c.To, false)
 	case change.DeleteReplicaSet:
-		a.delete(c.ReplicaSet)
+		a.remove(c.ReplicaSet)
 	case change.CreateExperiment:
-		a.makeExperiment(c.Experiment)
+		a.create(c.Experiment, &a.ExperimentFailure)
 	case change.TerminateExperiment:
-		a.terminateExperiment(c.From, c.To)
+		a.update(c.From, c.To, false)
 	case change.DeleteExperiment:
-		a.deleteExperiment(c.Experiment)
+		a.remove(c.Experiment)
 	case change.CreateService:
-		a.createService(c.Service)
-	case change.DeleteService:
-		a.deleteService(c.Service)
+		a.create(c.Service, &a.ServiceFailure)
 	case change.UpdateService:
-		a.updateService(c.From, c.To)
+		a.update(c.From, c.To, false)
+	case change.DeleteService:
+		a.remove(c.Service)
+	case change.CreateAnalysisRun:
+		a.create(c.Run, &a.RunFailure)
+	case change.TerminateAnalysisRun:
+		a.update(c.From, c.To, false)
+	case change.DeleteAnalysisRun:
+		a.remove(c.Run)
 	case change.WriteRoute:
 		a.writeRoute(c)
 	case change.UpdatePod:
-		a.updatePod(c.From, c.To)
+		a.updatePod(c)
 	case change.EvictPod:
-		a.evict(c.Pod)
+		a.evictPod(c.Pod)
 	case change.ScaleWorkload:
-		a.scaleWorkload(c.From, c.To)
-	case change.CreateAnalysisRun:
-		a.createRun(c.Run)
-	case change.TerminateAnalysisRun:
-		a.terminateRun(c.From, c.To)
-	case change.DeleteAnalysisRun:
-		a.deleteRun(c.Run)
+		a.scaleWorkload(c)
 	default:
 		panic(fmt.Sprintf("change of unknown kind %T", c))
 	}
 }
 
-func (a *application) create(rs *appsv1.ReplicaSet) {
-	if !a.may() {
-		return
-	}
-	have := a.set(rs.Name)
+// create creates an object under its name. What the API server does not take, or another has the name of, is a failure; if an earlier pass made
+// it, that is to be looked at again.
+func (a *application) create(want Object, failure **change.CreateFailure) {
+	kind, key := kindOf(want), KeyOf(want)
+	err := a.write(kind, func() error {
+		_, err := a.Create(want.DeepCopyObject().(Object))
+		return err
+	})
 	switch {
-	case a.refused != "":
-		a.fail(change.CreateFailure{Name: rs.Name, Message: a.refused})
-	case have != nil && !sameOwner(have, rs):
-		a.fail(change.CreateFailure{Name: rs.Name, Taken: true, Leaving: experiment.Leaving(have), Message: fmt.Sprintf("replicasets.apps %q already exists", rs.Name)})
-	case a.foreign[rs.Name], have != nil && !spec.SameTemplate(spec.Bare(rs), spec.Bare(have.ReplicaSet)):
-		a.fail(change.CreateFailure{Name: rs.Name, Taken: true, Message: fmt.Sprintf("replicasets.apps %q already exists", rs.Name)})
-	case have != nil: // made by a pass that crashed, or one with an older view: look again
-		a.Writes--
-		a.Conflict = true
+	case apierrors.IsForbidden(err):
+		*failure = &change.CreateFailure{Name: key.Name, Message: err.Error()}
+	case apierrors.IsAlreadyExists(err):
+		have := a.Get(kind, key)
+		if sameOwner(have, want) && sameTemplate(have, want) {
+			a.Conflict = true
+			return
+		}
+		*failure = &change.CreateFailure{Name: key.Name, Taken: true, Leaving: experiment.Leaving(have), Message: err.Error()}
+	}
+}
+
+// sameOwner reports whether what is there under a name belongs to whom a controller wanted to create it for.
+func sameOwner(have, want Object) bool {
+	a, b := metav1.GetControllerOfNoCopy(have), metav1.GetControllerOfNoCopy(want)
+	return a != nil && b != nil && a.UID == b.UID
+}
+
+// sameTemplate reports whether objects, if they are ReplicaSets, are of the same pods.
+func sameTemplate(have, want Object) bool {
+	a, ok := have.(*appsv1.ReplicaSet)
+	b, alsoOK := want.(*appsv1.ReplicaSet)
+	return !ok || !alsoOK || spec.SameTemplate(spec.Bare(b), spec.Bare(a))
+}
+
+// update writes what differs between two versions of an object, of its status or of all else.
+func (a *application) update(from, to Object, status bool) {
+	kind := kindOf(from)
+	_ = a.write(kind, func() error {
+		to = to.DeepCopyObject().(Object)
+		to.SetResourceVersion(a.guard(from))
+		_, changed, err := a.Update(to, status)
+		if err == nil && !changed {
+			a.Idle = fmt.Sprintf("update of %s %s that changes nothing", kind.Kind, to.GetName())
+		}
+		return err
+	})
+}
+
+// guard is the version that an object must have to be written, empty for any.
+func (a *application) guard(from Object) string {
+	if a.flaws.Unguarded {
+		return ""
+	}
+	return from.GetResourceVersion()
+}
+
+// preconditions are those of writes that end an object.
+func (a *application) preconditions(o Object) *metav1.Preconditions {
+	if a.flaws.Unguarded {
+		return nil
+	}
+	return &metav1.Preconditions{UID: new(o.GetUID()), ResourceVersion: new(o.GetResourceVersion())}
+}
+
+// remove deletes an object. That it is gone is what was wanted.
+func (a *application) remove(o Object) {
+	kind := kindOf(o)
+	_ = a.write(kind, func() error { return unlessGone(a.Delete(kind, KeyOf(o), a.preconditions(o))) })
+}
+
+func unlessGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// writeRoute creates, changes or deletes an object of a traffic router. That one cannot be released is remembered.
+func (a *application) writeRoute(c change.WriteRoute) {
+	switch {
+	case c.Release && a.releasesRefused != "":
+		if err := a.write(kindOf(c.From), func() error { return forbidden(a.releasesRefused) }); apierrors.IsForbidden(err) {
+			a.Conflict = true
+			a.RouteRefusals = map[string]change.Refusal{routers.FormatKey(traffic.KeyOf(c.From)): {Message: err.Error(), At: a.now}}
+		}
+	case c.From == nil:
+		var taken *change.CreateFailure
+		a.create(c.To, &taken)
+		a.Conflict = a.Conflict || taken != nil
+	case c.To == nil:
+		a.remove(c.From)
 	default:
-		a.createSet(rs)
-		a.own(&a.past.sets.unseen)
-		a.expectOwner(rs)
+		a.update(c.From, c.To, false)
 	}
 }
 
-func (a *application) fail(f change.CreateFailure) {
-	a.Writes--
-	a.CreateFailure = &f
+// updatePod changes a pod's labels and annotations. One that is gone needs nothing any more, and that one is refused holds nothing up.
+func (a *application) updatePod(c change.UpdatePod) {
+	err := a.write(schema.GroupKind{Kind: "Pod"}, func() error {
+		_, changed, err := a.Update(c.To.DeepCopy(), false)
+		if err == nil && !changed {
+			a.Idle = "update of pod " + c.From.Name + " that changes nothing"
+		}
+		return unlessGone(err)
+	})
+	if apierrors.IsForbidden(err) {
+		if a.PodRefusals == nil {
+			a.PodRefusals = map[string]change.Refusal{}
+		}
+		a.PodRefusals[c.From.Name] = change.Refusal{Message: err.Error(), At: a.now}
+	}
 }
 
-func (a *application) update(from, to *appsv1.ReplicaSet) {
-	if !a.may() {
-		return
-	}
-	have := a.set(from.Name)
-	if have == nil || a.changed(have.ResourceVersion, from.ResourceVersion) {
-		a.Writes--
-		a.Conflict = true
-		return
-	}
-	if equality.Semantic.DeepEqual(from.ObjectMeta, to.ObjectMeta) && equality.Semantic.DeepEqual(from.Spec, to.Spec) {
-		a.Idle = "update of " + from.Name + " that changes nothing"
-	}
-	next := *have.ReplicaSet
-	next.OwnerReferences, next.Labels, next.Annotations, next.Spec = to.OwnerReferences, to.Labels, to.Annotations, to.Spec
-	a.putSet(have, &next)
-	a.own(&a.past.sets.unseen)
+// evictPod evicts a pod, if the budget allows. If not that is no failure: a later pass asks again.
+func (a *application) evictPod(pod *corev1.Pod) {
+	_ = a.write(schema.GroupKind{Kind: "Pod"}, func() error { return unlessGone(a.Evict(KeyOf(pod), a.preconditions(pod))) })
 }
 
-func (a *application) delete(rs *appsv1.ReplicaSet) {
-	if !a.may() {
-		return
+// scaleWorkload changes the Deployment's size.
+func (a *application) scaleWorkload(c change.ScaleWorkload) {
+	_ = a.write(kindOf(c.From), func() error {
+		_, err := a.Scale(KeyOf(c.From), a.guard(c.From), *c.To.Spec.Replicas)
+		return err
+	})
+	if *c.From.Spec.Replicas == *c.To.Spec.Replicas {
+		a.Idle = "scaling of the Deployment that changes nothing"
 	}
-	have := a.set(rs.Name)
-	if have == nil {
-		return // it is gone, which is what was wanted
-	}
-	if a.changed(have.ResourceVersion, rs.ResourceVersion) {
-		a.Writes--
-		a.Conflict = true
-		return
-	}
-	a.deleteSet(rs.Name)
-	a.own(&a.past.sets.unseen)
 }
 
 // record writes what differs: first the object's own fields, then the status.
 func (a *application) record(r *plan.Record) {
-	base := r.From
+	from := r.From
 	object := !maps.Equal(r.From.Annotations, r.To.Annotations) || !equality.Semantic.DeepEqual(r.From.Spec.Replicas, r.To.Spec.Replicas)
 	status := !equality.Semantic.DeepEqual(r.From.Status, r.To.Status)
-	a.done(func() {
-		if object && a.mayWrite(base) {
-			next := *a.rollout
-			next.Annotations, next.Spec.Replicas = r.To.Annotations, r.To.Spec.Replicas
-			base = a.put(&next)
-			a.own(&a.past.rollouts.unseen)
-		}
-	})
-	a.done(func() {
-		if status && a.mayWrite(base) {
-			next := *a.rollout
-			next.Status = r.To.Status
-			a.putStatus(&next)
-			a.own(&a.past.rollouts.unseen)
-		}
-	})
+	if object && a.Rollout() != nil {
+		to := *a.Rollout() // no more than what differs is written
+		to.Annotations, to.Spec.Replicas = r.To.Annotations, r.To.Spec.Replicas
+		a.update(from, &to, false)
+		from = a.Rollout()
+	}
+	if status && a.Whole() {
+		a.update(from, &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: from.Namespace, Name: from.Name}, Status: r.To.Status}, true)
+	}
 	if !object && !status {
 		a.Idle = "record that changes nothing"
 	}
-}
-
-// mayWrite reports whether the Rollout may be written, which it may if it is still the given one.
-func (a *application) mayWrite(base *v1alpha1.Rollout) bool {
-	if !a.may() {
-		return false
-	}
-	if a.rollout == nil || a.changed(a.rollout.ResourceVersion, base.ResourceVersion) {
-		a.Writes--
-		a.Conflict = true
-		return false
-	}
-	return true
 }

@@ -57,10 +57,12 @@ type Loop interface {
 	Nudge()
 }
 
-// measurer is a Loop that measures, too, which may go on for ever.
+// measurer is a Loop that may measure, too, which may go on for ever.
 type measurer interface {
 	Loop
 	DueBesidesMeasuring() time.Time
+	// Measures reports whether AnalysisRuns are looked after.
+	Measures() bool
 }
 
 // Control puts a controller in charge of the world's Rollout.
@@ -95,7 +97,7 @@ func (c *Controller) Nudge() { c.due = earliest(c.due, c.world.now) }
 
 // Due is when it looks again.
 func (c *Controller) Due() time.Time {
-	if c.world.rollout == nil {
+	if c.world.Rollout() == nil {
 		return time.Time{}
 	}
 	return earliest(c.due, c.wake)
@@ -191,14 +193,7 @@ func (c *Controller) view() View {
 
 // isNewest reports whether a view shows the world as it is.
 func (w *World) isNewest(o plan.Observed) bool {
-	sets := ofRollout(w, w.sets)
-	if o.Rollout != w.rollout || len(o.ReplicaSets) != len(sets) || !w.sawAllRuns(o) || !w.sawAllServices(o) || !w.sawAllRoutes(o) || !slices.Equal(o.Experiments, w.experiments.all) {
-		return false
-	}
-	for i, s := range sets {
-		if o.ReplicaSets[i] != s.ReplicaSet {
-			return false
-		}
-	}
-	return true
+	all := &w.objects
+	return o.Rollout == w.Rollout() && slices.Equal(o.ReplicaSets, w.ReplicaSets()) && slices.Equal(o.Services, all.services.now) &&
+		maps.Equal(o.Routes, w.Routes()) && slices.Equal(o.AnalysisRuns, ofRollout(w, all.runs.now)) && slices.Equal(o.Experiments, all.experiments.now)
 }

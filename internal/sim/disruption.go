@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -19,35 +18,20 @@ func (w *World) Restart(at time.Time) {
 // SetBudget is a PodDisruptionBudget: evictions must leave that many pods available. Zero is none.
 func (w *World) SetBudget(minAvailable int) { w.minAvailable = minAvailable }
 
-// evict takes a pod away, if the budget allows. If not that is no failure: a later pass asks again.
-func (a *application) evict(victim *corev1.Pod) {
-	if !a.may() {
-		return
+// evict takes a pod away, and reports whether the budget allows that.
+func (w *World) evict(name string) bool {
+	s, p := w.pod(name)
+	available := p.available(w.now, s.minReady())
+	if w.minAvailable > 0 && (!available || w.Available() <= w.minAvailable) {
+		return false
 	}
-	for _, s := range a.sets {
-		i := slices.IndexFunc(s.pods, func(p *pod) bool { return p.name == victim.Name })
-		if i < 0 {
-			continue
-		}
-		p := s.pods[i]
-		if p.version != victim.ResourceVersion {
-			a.Writes--
-			a.Conflict = true
-			return
-		}
-		available := p.available(a.now, s.minReady())
-		if a.minAvailable > 0 && (!available || a.Available() <= a.minAvailable) {
-			a.Writes--
-			return
-		}
-		if available {
-			a.Drained++
-			a.Evictions++
-		}
-		s.pods = slices.Delete(slices.Clone(s.pods), i, i+1)
-		a.wakeSet(s)
-		return
+	if available {
+		w.Drained++
+		w.Evictions++
 	}
+	s.pods = slices.DeleteFunc(slices.Clone(s.pods), func(have *pod) bool { return have == p })
+	w.wakeSet(s)
+	return true
 }
 
 // restart reads "restart", which is now, or "restart in 1h".

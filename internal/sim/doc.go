@@ -5,13 +5,13 @@
 // apply the plan, under the contracts written in package plan. Around it the World does what a cluster does:
 //
 //	world.go       the clock, and what happens next
-//	store.go       objects with resourceVersions and generations; conflicts; views that are older than the world
-//	server.go      the same objects as clients of an API server see them
+//	store.go       objects of all kinds, one collection for each, with resourceVersions, UIDs and generations
+//	server.go      the API server: preconditions, conflicts and refusals, for tier one's loop as for the real controller's shell
 //	replicaset.go  the ReplicaSet controller: creates pods, deletes them in the real one's order, reports late
 //	pod.go         pods that start, never start, turn unready, die
 //	service.go, traffic.go  Services, and the routes that routers split
 //	workload.go, disruption.go, collect.go  Deployments that are referred to, disruption budgets, garbage collection by owner
-//	apply.go       carries out a plan, up to a crash between any two writes
+//	apply.go       carries out a plan as a client of the API server, up to a crash between any two writes
 //	controller.go  the loop around the engine: on events, and at Plan.Wake, never by polling
 //	experiment.go  Experiments, and the loop around the engine that decides about them
 //	news.go        what watches tell of an Experiment
@@ -22,8 +22,8 @@
 //	flaws.go       faults of the loop, for tests that the rules of exploration bite
 //	script.go      the language of transcripts, in which a test is a story
 //
-// Objects are never changed in place: a write puts a new one in the old one's place. So an observation is a handful of
-// pointers, older views cost nothing, and what was handed out stays as it was.
+// Neither objects nor lists of them are ever changed in place: a write puts a new one in the old one's place. So an observation is a
+// handful of pointers, older views cost nothing, what was handed out stays as it was, and a copy of all that is stored is a copy of one struct.
 //
 // What is modelled: one Rollout with what it names, and what a cluster does to it: quotas, names that are taken, defaults that the API
 // server fills in. Autoscalers are whoever changes the size: package explore has one that cannot make up its mind, package play one that

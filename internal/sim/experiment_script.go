@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/change"
 )
 
@@ -32,11 +33,11 @@ func (s *Script) beside(args []string) (string, error) {
 		switch key {
 		case "template": // an AnalysisTemplate, and its arguments
 			words := strings.Fields(value)
-			s.World.CreateTemplate(words[0])
-			template := s.World.analyses.templates[v1alpha1.AnalysisTemplateRef{TemplateName: words[0]}]
+			template := templateOfOneMetric(words[0], nil)
 			for _, argument := range words[1:] {
 				template.Args = append(template.Args, v1alpha1.Argument{Name: argument})
 			}
+			s.World.PutTemplates(analysis.Templates{{TemplateName: words[0]}: template})
 		case "services":
 			s.createServices(value)
 		default:
@@ -79,9 +80,7 @@ func (s *Script) run(args []string) (string, error) {
 	if run == nil {
 		return "", fmt.Errorf("there is no AnalysisRun %s, there are %s", args[0], s.World.runNames())
 	}
-	next := *run
-	next.Status.Phase, next.Status.Message = v1alpha1.AnalysisPhase(args[1]), strings.Join(args[2:], " ")
-	s.World.putRun(&next)
+	s.World.setRun(run, v1alpha1.AnalysisPhase(args[1]), strings.Join(args[2:], " "))
 	return "", nil
 }
 
@@ -93,14 +92,13 @@ func (s *Script) takeName(args []string) (string, error) {
 
 // refuseExperiments is the verb "experiments refused because", "experiments allowed" or "experiments taken web-v2-2-0".
 func (s *Script) refuseExperiments(args []string) (string, error) {
-	e := &s.World.experiments
-	e.refused, e.taken = "", ""
+	e := &s.World.objects.experiments
+	e.refused, e.taken = "", nil
 	switch first(args) {
 	case "refused":
 		e.refused = strings.Join(args[1:], " ")
 	case "taken":
-		ro := s.World.rollout
-		e.taken = fmt.Sprintf("%s-%s-%s-%s", ro.Name, ro.Status.CurrentPodHash, ro.Annotations[v1alpha1.RevisionAnnotation], last(args))
+		e.take(s.childName(last(args)))
 	default:
 		s.World.notify()
 	}
@@ -166,7 +164,7 @@ func experimentStepTemplate(name string, words []string) (v1alpha1.RolloutExperi
 
 // named puts hashes in the place of images in a name such as web-v2-2-0.
 func (s *Script) named(name string) string {
-	ro := s.World.rollout
+	ro := s.World.Rollout()
 	if ro == nil {
 		return name
 	}
@@ -182,7 +180,7 @@ func (s *Script) named(name string) string {
 
 func (w *World) runNames() []string {
 	var names []string
-	for _, run := range w.analyses.runs {
+	for _, run := range w.Runs() {
 		names = append(names, run.Name)
 	}
 	return names
@@ -307,7 +305,7 @@ func (t *teller) experimentPass(w *World, p ExperimentPass) {
 
 // experimentStatus is the whole status of all Experiments, for a closer look.
 func (t *teller) experimentStatus(w *World, row func(key, format string, args ...any)) {
-	for _, ex := range w.experiments.all {
+	for _, ex := range w.Experiments() {
 		s := ex.Status
 		row(ex.Name, "%s %s", cmp.Or(string(s.Phase), "new"), s.Message)
 		if s.AvailableAt != nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -63,7 +62,7 @@ func (w *World) Analyse(c *AnalysisController) {
 	if c.Next == nil {
 		c.Next = measure.Next
 	}
-	w.analyses.controller = c
+	w.analysisLoop = c
 	c.begin()
 }
 
@@ -73,7 +72,7 @@ func (c *AnalysisController) begin() {
 		return
 	}
 	c.flights, c.landed = nil, nil
-	for _, run := range c.world.analyses.runs {
+	for _, run := range c.world.Runs() {
 		c.look(run.Name)
 	}
 }
@@ -98,8 +97,8 @@ func (c *AnalysisController) dueAt() time.Time {
 }
 
 func (c *AnalysisController) nextRun() (time.Time, string) {
-	names := make([]string, len(c.world.analyses.runs))
-	for i, run := range c.world.analyses.runs {
+	names := make([]string, len(c.world.Runs()))
+	for i, run := range c.world.Runs() {
 		names[i] = run.Name
 	}
 	return c.agenda.next(names)
@@ -135,11 +134,13 @@ func (c *AnalysisController) pass(name string) {
 	if c.View != nil {
 		view = c.View()
 	}
-	run := runNamed(w.analyses.past.see(view.AnalysisRuns), name)
-	if run == nil {
+	seen := w.objects.runs.past.see(view.AnalysisRuns).all
+	i := slices.IndexFunc(seen, func(run *v1alpha1.AnalysisRun) bool { return run.Name == name })
+	if i < 0 {
 		c.look(name) // the watch will show it yet
 		return
 	}
+	run := seen[i]
 	crashAfter := -1
 	if c.CrashAfter != nil {
 		crashAfter = c.CrashAfter()
@@ -174,8 +175,8 @@ func (c *AnalysisController) pass(name string) {
 
 // restart is what becomes of all that is only remembered when the controller stops: it is gone.
 func (w *World) restart() {
-	w.analyses.controller.begin()
-	w.experiments.controller.begin()
+	w.analysisLoop.begin()
+	w.experimentLoop.begin()
 }
 
 // of are the results of a run that are in no status yet, and the metrics that are being measured.
@@ -214,50 +215,4 @@ func (c *AnalysisController) cancel(run types.UID, metrics []string) {
 // forget drops the results that a status has now.
 func (c *AnalysisController) forget(run types.UID) {
 	c.landed = slices.DeleteFunc(c.landed, func(r measure.Result) bool { return r.Run.UID == run })
-}
-
-// applyAnalysis carries out a plan, as [World.Apply] does.
-func (w *World) applyAnalysis(c *AnalysisController, p measure.Plan, run *v1alpha1.AnalysisRun, stopAfter int) Outcome {
-	a := application{World: w, left: stopAfter}
-	c.cancel(run.UID, p.Cancel)
-	if p.Record != nil {
-		a.done(func() { a.recordRun(*p.Record) })
-	}
-	if !a.Whole() {
-		return a.Outcome
-	}
-	c.forget(run.UID)
-	for _, task := range p.Measure {
-		c.takeOff(task)
-	}
-	if p.Delete != "" {
-		have := a.findRun(run.Name)
-		if p.Record != nil && have != nil {
-			run = have // as it was just written
-		}
-		a.done(func() { a.deleteRun(run) })
-	}
-	return a.Outcome
-}
-
-func (a *application) recordRun(r measure.Record) {
-	if !a.may() || !a.current(r.From) {
-		return
-	}
-	if equality.Semantic.DeepEqual(r.From.Status, r.To.Status) {
-		a.Idle = "record of " + r.From.Name + " that changes nothing"
-	}
-	next := *r.From
-	next.Status = r.To.Status
-	a.putRun(&next)
-	a.own(&a.analyses.past.unseen)
-}
-
-func runNamed(runs []*v1alpha1.AnalysisRun, name string) *v1alpha1.AnalysisRun {
-	for _, run := range runs {
-		if run.Name == name {
-			return run
-		}
-	}
-	return nil
 }

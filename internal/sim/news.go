@@ -26,19 +26,21 @@ func (w *World) newsOf(ex *v1alpha1.Experiment) string {
 			tell(s.Name, s.ResourceVersion)
 		}
 	}
-	for _, run := range w.analyses.runs {
+	for _, run := range w.Runs() {
 		if inNameOf(run, ex) {
 			tell(run.Name, string(run.UID), string(run.Status.Phase))
 		}
 	}
 	wanted := spec.ExperimentServices(ex)
-	for _, s := range w.services {
+	for _, s := range w.Services() {
 		if slices.Contains(wanted, s.Name) {
 			tell(s.Name, s.ResourceVersion)
 		}
 	}
 	if len(ex.Spec.Analyses) > 0 && len(ex.Status.TemplateStatuses) == 0 { // it has not begun, and may wait for one
-		tell(w.analyses.version)
+		for _, t := range w.objects.templates.now {
+			tell(t.Name, t.ResourceVersion)
+		}
 	}
 	return news.String()
 }

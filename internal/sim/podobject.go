@@ -61,16 +61,16 @@ func (w *World) Look(o *plan.Observed, need change.Need) {
 		o.Pods[n.Hash] = pods
 		w.Looks++
 	case change.NeedLiveServices:
-		o.Services, o.ServicesLive = w.services, true
+		o.Services, o.ServicesLive = w.objects.services.now, true
 	case change.NeedLiveRouting:
-		o.Services, o.ServicesLive = w.services, true
-		o.Routes, o.RoutesLive = w.routes.now, true
+		o.Services, o.ServicesLive = w.objects.services.now, true
+		o.Routes, o.RoutesLive = w.Routes(), true
 	case change.NeedLiveRollout:
 		o.RolloutLive = true // of one that is gone there are no views, see Delete
 	case change.NeedLiveExperiment:
 		o.LiveExperiment = n.Name
 		o.Experiments = slices.DeleteFunc(slices.Clone(o.Experiments), func(ex *v1alpha1.Experiment) bool { return ex.Name == n.Name })
-		if ex := experimentNamed(w.experiments.all, n.Name); ex != nil {
+		if ex := w.Experiment(n.Name); ex != nil {
 			o.Experiments = append(o.Experiments, ex)
 		}
 	default:
@@ -112,41 +112,16 @@ func (w *World) PodObjects() []*corev1.Pod {
 	return pods
 }
 
-// pod finds a pod by its name, nil if it is gone.
-func (w *World) pod(name string) *pod {
+// pod finds a pod by its name, and its ReplicaSet; nil if it is gone.
+func (w *World) pod(name string) (*set, *pod) {
 	for _, s := range w.sets {
 		for _, p := range s.pods {
 			if p.name == name {
-				return p
+				return s, p
 			}
 		}
 	}
-	return nil
-}
-
-// updatePod changes a pod's labels and annotations.
-func (a *application) updatePod(from, to *corev1.Pod) {
-	if !a.may() {
-		return
-	}
-	have := a.pod(from.Name)
-	switch {
-	case have != nil && a.labelsRefused != "":
-		a.Writes--
-		if a.PodRefusals == nil {
-			a.PodRefusals = map[string]change.Refusal{}
-		}
-		a.PodRefusals[from.Name] = change.Refusal{Message: fmt.Sprintf("pods %q is forbidden: %s", from.Name, a.labelsRefused), At: a.now}
-	case have == nil: // it is gone, and needs nothing any more
-	case have.version != from.ResourceVersion:
-		a.Writes--
-		a.Conflict = true
-	default:
-		if maps.Equal(from.Labels, to.Labels) && maps.Equal(from.Annotations, to.Annotations) {
-			a.Idle = "update of pod " + from.Name + " that changes nothing"
-		}
-		have.podMeta = podMeta{labels: to.Labels, annotations: to.Annotations, version: a.nextVersion()}
-	}
+	return nil, nil
 }
 
 // markText is what the pods of a set carry that its bare template does not have, with how many of them do, and what nodes new ones

@@ -56,8 +56,76 @@ func (w *World) sync(s *set) {
 		}
 	}
 	if !equality.Semantic.DeepEqual(s.Status, status) {
-		w.reportSet(s, status)
+		next := *s.ReplicaSet
+		next.Status = status
+		w.objects.replicaSets.replace(w, &next, true)
 	}
+}
+
+// muster takes in what was written of ReplicaSets: their controller looks at those that are to have other pods.
+func (w *World) muster() {
+	sets := make([]*set, len(w.objects.replicaSets.now))
+	for i, rs := range w.objects.replicaSets.now {
+		s := w.set(rs.Name)
+		switch {
+		case s == nil || s.UID != rs.UID:
+			s = &set{}
+		case s.Generation != rs.Generation:
+			w.wakeSet(s)
+		}
+		s.ReplicaSet, sets[i] = rs, s
+	}
+	w.sets = sets
+	w.reportLosses()
+}
+
+// reportLosses notes that everybody can know of all losses, if so.
+func (w *World) reportLosses() {
+	for _, s := range w.sets {
+		available := int32(0)
+		for _, p := range s.pods {
+			if p.available(w.now, s.minReady()) {
+				available++
+			}
+		}
+		if s.Status.AvailableReplicas > available {
+			return
+		}
+	}
+	w.reported = reports{w.Losses, w.Evictions}
+}
+
+func (w *World) set(name string) *set {
+	for _, s := range w.sets {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// setDefaults fills in what the API server fills in.
+func setDefaults(t *corev1.PodTemplateSpec) {
+	grace := int64(30)
+	s := &t.Spec
+	s.RestartPolicy, s.DNSPolicy, s.SchedulerName = corev1.RestartPolicyAlways, corev1.DNSClusterFirst, corev1.DefaultSchedulerName
+	s.TerminationGracePeriodSeconds, s.SecurityContext = &grace, &corev1.PodSecurityContext{}
+	for i := range s.Containers {
+		c := &s.Containers[i]
+		c.TerminationMessagePath, c.TerminationMessagePolicy = corev1.TerminationMessagePathDefault, corev1.TerminationMessageReadFile
+		c.ImagePullPolicy = corev1.PullAlways // the images here have no tags
+	}
+}
+
+func name(prefix string, n int) string { return fmt.Sprintf("%s-%04d", prefix, n) }
+
+func imageOf(s *set) string { return image(s.Spec.Template) }
+
+func image(t corev1.PodTemplateSpec) string {
+	if len(t.Spec.Containers) == 0 {
+		return ""
+	}
+	return t.Spec.Containers[0].Image
 }
 
 func (w *World) count(s *set) appsv1.ReplicaSetStatus {
@@ -116,7 +184,7 @@ func (w *World) Pods() string { return podsOf(w) }
 func (w *World) Split() (current, total int) {
 	for _, s := range w.sets {
 		total += len(s.pods)
-		if s.Labels[v1alpha1.PodTemplateHashLabel] == w.rollout.Status.CurrentPodHash {
+		if s.Labels[v1alpha1.PodTemplateHashLabel] == w.Rollout().Status.CurrentPodHash {
 			current += len(s.pods)
 		}
 	}
@@ -126,7 +194,7 @@ func (w *World) Split() (current, total int) {
 // StableExists reports whether the stable version still has its ReplicaSet.
 func (w *World) StableExists() bool {
 	return slices.ContainsFunc(w.sets, func(s *set) bool {
-		return s.Labels[v1alpha1.PodTemplateHashLabel] == w.rollout.Status.StableRS
+		return s.Labels[v1alpha1.PodTemplateHashLabel] == w.Rollout().Status.StableRS
 	})
 }
 

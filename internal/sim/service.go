@@ -3,66 +3,44 @@ package sim
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/plan"
 )
-
-// Services are immutable here: a write puts another object in the old one's place, so that views of the past are for free.
 
 // CreateService adds a Service that selects all pods of the Rollout.
 func (w *World) CreateService(name string) {
-	w.uid++
-	w.putServices(append(slices.Clone(w.services), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: "default", UID: types.UID("uid" + strconv.Itoa(w.uid)), ResourceVersion: w.nextVersion(),
-		},
-		Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}},
-	}))
+	w.PutService(&corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: Home}, Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}},
+	})
 }
 
 // PutService adds a Service as somebody wrote it.
-func (w *World) PutService(s *corev1.Service) {
-	s = s.DeepCopy()
-	w.uid++
-	s.UID, s.ResourceVersion = types.UID(name("uid", w.uid)), w.nextVersion()
-	w.putServices(append(slices.Clone(w.services), s))
-}
+func (w *World) PutService(s *corev1.Service) { w.objects.services.create(w, s.DeepCopy()) }
 
 // DeleteService deletes a Service by hand.
 func (w *World) DeleteService(name string) {
-	w.putServices(slices.DeleteFunc(slices.Clone(w.services), func(s *corev1.Service) bool { return s.Name == name }))
+	w.objects.services.remove(w, func(s Object) bool { return s.GetName() == name })
 }
 
 // EditService changes a Service by hand.
 func (w *World) EditService(name string, change func(*corev1.Service)) {
 	if s := w.Service(name).DeepCopy(); s != nil {
 		change(s)
-		w.replaceService(s)
+		w.objects.services.replace(w, s, false)
 	}
 }
 
 // Services are the Services as they are now, not to be modified.
-func (w *World) Services() []*corev1.Service { return w.services }
+func (w *World) Services() []*corev1.Service { return w.objects.services.now }
 
 // Service is a Service as it is now, not to be modified; nil if there is none of that name.
-func (w *World) Service(name string) *corev1.Service {
-	for _, s := range w.services {
-		if s.Name == name {
-			return s
-		}
-	}
-	return nil
-}
+func (w *World) Service(name string) *corev1.Service { return w.objects.services.named(name) }
 
 // Selects is the hash that a Service selects.
 func (w *World) Selects(service string) string {
@@ -70,39 +48,6 @@ func (w *World) Selects(service string) string {
 		return s.Spec.Selector[v1alpha1.PodTemplateHashLabel]
 	}
 	return ""
-}
-
-func (w *World) replaceService(s *corev1.Service) {
-	s.ResourceVersion = w.nextVersion()
-	services := slices.Clone(w.services)
-	services[slices.IndexFunc(services, func(have *corev1.Service) bool { return have.Name == s.Name })] = s
-	w.putServices(services)
-}
-
-func (w *World) putServices(services []*corev1.Service) {
-	w.services = services
-	w.past.services.add(services)
-	w.notify()
-}
-
-// sawAllServices reports whether a view shows the Services as they are.
-func (w *World) sawAllServices(o plan.Observed) bool { return slices.Equal(o.Services, w.services) }
-
-func (a *application) updateService(from, to *corev1.Service) {
-	if !a.may() {
-		return
-	}
-	have := a.Service(from.Name)
-	if have == nil || a.changed(have.ResourceVersion, from.ResourceVersion) {
-		a.Writes--
-		a.Conflict = true
-		return
-	}
-	if equality.Semantic.DeepEqual(from.Spec, to.Spec) && equality.Semantic.DeepEqual(from.Annotations, to.Annotations) {
-		a.Idle = "update of service " + from.Name + " that changes nothing"
-	}
-	a.replaceService(to.DeepCopy())
-	a.own(&a.past.services.unseen)
 }
 
 // Behind is how many available pods a Service sends to; none where it is not there.

@@ -249,9 +249,9 @@ func shortly(d time.Duration) string {
 
 // NameFor is the name that the ReplicaSet of an image would have.
 func (w *World) NameFor(image string) string {
-	template := w.rollout.Spec.Template.DeepCopy()
+	template := w.Rollout().Spec.Template.DeepCopy()
 	template.Spec.Containers[0].Image = image
-	return w.rollout.Name + "-" + spec.PodHash(template, w.rollout.Status.CollisionCount)
+	return w.Rollout().Name + "-" + spec.PodHash(template, w.Rollout().Status.CollisionCount)
 }
 
 // status is the whole status, for a closer look.
@@ -268,10 +268,10 @@ func (t *teller) status(w *World) string {
 	for _, set := range w.sets {
 		row(set.Name, "%s", setText(set))
 	}
-	for _, run := range w.analyses.runs {
+	for _, run := range w.Runs() {
 		row("analysis", "%s %s", run.Name, runText(run))
 	}
-	for _, service := range w.services {
+	for _, service := range w.Services() {
 		row(service.Name, "%s", serviceText(service))
 	}
 	for _, o := range w.sortedRoutes() {

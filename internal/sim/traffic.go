@@ -4,107 +4,44 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/change"
-	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/traffic"
-	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
-// routes are the objects of traffic routers, and what watches have shown of them. Like Services they are immutable here.
-type routes struct {
-	now  traffic.Objects
-	past past[traffic.Objects]
-	// refused is why the API server changes no object that is to be released, empty if it does.
-	refused string
-}
-
 // RefuseReleases has the API server refuse with a message to change what is to be released; an empty one ends that.
-func (w *World) RefuseReleases(message string) { w.routes.refused = message }
+func (w *World) RefuseReleases(message string) { w.releasesRefused = message }
 
 // Routes are the objects of traffic routers as they are now, not to be modified.
-func (w *World) Routes() traffic.Objects { return w.routes.now }
+func (w *World) Routes() traffic.Objects { return byKey(w.objects.routes.now) }
+
+func byKey(routes []*unstructured.Unstructured) traffic.Objects {
+	all := make(traffic.Objects, len(routes))
+	for _, o := range routes {
+		all[traffic.KeyOf(o)] = o
+	}
+	return all
+}
 
 // PutRoute adds an object of a traffic router, or puts it in the place of an older one, by hand.
 func (w *World) PutRoute(o *unstructured.Unstructured) {
-	o.SetResourceVersion(w.nextVersion())
-	if have := w.routes.now[traffic.KeyOf(o)]; have != nil {
-		o.SetUID(have.GetUID())
+	o = o.DeepCopy()
+	if at := &w.objects.routes; at.get(kindOf(o), KeyOf(o)) == nil {
+		at.create(w, o)
 	} else {
-		w.uid++
-		o.SetUID(types.UID(name("uid", w.uid)))
+		at.replace(w, o, false)
 	}
-	next := maps.Clone(w.routes.now)
-	if next == nil {
-		next = traffic.Objects{}
-	}
-	next[traffic.KeyOf(o)] = o
-	w.putRoutes(next)
 }
 
 // DeleteRoute deletes the object of that kind and name by hand.
 func (w *World) DeleteRoute(kind, name string) {
-	next := maps.Clone(w.routes.now)
-	maps.DeleteFunc(next, func(key traffic.Key, _ *unstructured.Unstructured) bool { return key.Kind == kind && key.Name == name })
-	w.putRoutes(next)
-}
-
-func (w *World) putRoutes(next traffic.Objects) {
-	w.routes.now = next
-	w.routes.past.add(next)
-	w.notify()
-}
-
-// sawAllRoutes reports whether a view shows the routes as they are.
-func (w *World) sawAllRoutes(o plan.Observed) bool { return maps.Equal(o.Routes, w.routes.now) }
-
-func (a *application) writeRoute(c change.WriteRoute) {
-	from, to := c.From, c.To
-	if !a.may() {
-		return
-	}
-	if c.Release && a.routes.refused != "" {
-		a.Writes--
-		a.Conflict = true
-		a.RouteRefusals = map[string]change.Refusal{routers.FormatKey(traffic.KeyOf(from)): {Message: a.routes.refused, At: a.now}}
-		return
-	}
-	if from == nil {
-		if a.routes.now[traffic.KeyOf(to)] != nil { // made by a pass that crashed, or one with an older view: look again
-			a.Writes--
-			a.Conflict = true
-			return
-		}
-		a.PutRoute(to.DeepCopy())
-		a.own(&a.routes.past.unseen)
-		return
-	}
-	have := a.routes.now[traffic.KeyOf(from)]
-	if have == nil || a.changed(have.GetResourceVersion(), from.GetResourceVersion()) {
-		a.Writes--
-		a.Conflict = true
-		return
-	}
-	if to == nil {
-		a.DeleteRoute(from.GetKind(), from.GetName())
-		a.own(&a.routes.past.unseen)
-		return
-	}
-	if equality.Semantic.DeepEqual(from.Object, to.Object) {
-		a.Idle = "update of " + from.GetKind() + " " + from.GetName() + " that changes nothing"
-	}
-	a.PutRoute(to.DeepCopy())
-	a.own(&a.routes.past.unseen)
+	w.objects.routes.remove(w, func(o Object) bool { return kindOf(o).Kind == kind && o.GetName() == name })
 }
 
 // HTTPRoute is a route of the Gateway API that sends everything to one Service.
@@ -245,7 +182,7 @@ func routeText(o *unstructured.Unstructured) string {
 
 // sortedRoutes are the objects of routers by kind and name.
 func (w *World) sortedRoutes() []*unstructured.Unstructured {
-	return slices.SortedFunc(maps.Values(w.routes.now), func(a, b *unstructured.Unstructured) int {
+	return slices.SortedFunc(slices.Values(w.objects.routes.now), func(a, b *unstructured.Unstructured) int {
 		return cmp.Or(cmp.Compare(a.GetKind(), b.GetKind()), cmp.Compare(a.GetName(), b.GetName()))
 	})
 }

@@ -6,7 +6,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
@@ -29,39 +28,26 @@ func NewRollout(name, image string, replicas int32) *v1alpha1.Rollout {
 }
 
 // Create adds the Rollout to the world.
-func (w *World) Create(ro *v1alpha1.Rollout) {
-	ro = ro.DeepCopy()
-	w.uid++
-	ro.UID = types.UID(name("uid", w.uid))
-	ro.Generation, ro.CreationTimestamp = 1, w.time()
-	w.put(ro)
-}
+func (w *World) Create(ro *v1alpha1.Rollout) { w.objects.rollouts.create(w, ro.DeepCopy()) }
 
 // Delete removes the Rollout, and what it owns with it.
 func (w *World) Delete() {
-	w.rollout = nil
-	w.sets, w.analyses.runs = nil, nil
-	w.snapshotSets()
+	w.objects.rollouts.delete(w, w.Rollout())
+	all := func(Object) bool { return true }
+	w.objects.replicaSets.remove(w, all)
+	w.objects.runs.remove(w, all)
 }
 
 // Renew deletes the Rollout and leaves what it owns behind (kubectl delete --cascade=orphan), and creates it anew from its manifest.
 func (w *World) Renew() {
-	ro := w.rollout.DeepCopy()
+	ro := w.Rollout().DeepCopy()
 	ro.Status, ro.ResourceVersion = v1alpha1.RolloutStatus{}, ""
 	delete(ro.Annotations, v1alpha1.RevisionAnnotation)
 	w.orphaned = true
-	for _, s := range w.sets {
-		rs := s.DeepCopy()
-		rs.OwnerReferences = nil
-		w.putSet(s, rs)
+	for _, kept := range []keeper{&w.objects.replicaSets, &w.objects.runs} {
+		kept.orphan(w)
 	}
-	runs := slices.Clone(w.analyses.runs)
-	for i := range runs {
-		runs[i] = runs[i].DeepCopy()
-		runs[i].OwnerReferences = nil
-	}
-	w.putRuns(runs)
-	w.past.rollouts = past[*v1alpha1.Rollout]{}
+	w.objects.rollouts = collection[*v1alpha1.Rollout]{} // which is the newest that any view shows
 	w.Create(ro)
 }
 
@@ -77,18 +63,18 @@ func ofNobody(obj metav1.Object) bool { return metav1.GetControllerOfNoCopy(obj)
 
 // Edit changes the Rollout's metadata and spec.
 func (w *World) Edit(change func(*v1alpha1.Rollout)) {
-	ro := w.rollout.DeepCopy()
+	ro := w.Rollout().DeepCopy()
 	change(ro)
-	ro.Status = w.rollout.Status
-	w.put(ro)
+	ro.Status = w.Rollout().Status
+	w.objects.rollouts.replace(w, ro, false)
 }
 
 // EditStatus changes the Rollout's status, as the commands do.
 func (w *World) EditStatus(change func(*v1alpha1.RolloutStatus)) {
-	ro := *w.rollout
-	ro.Status = *w.rollout.Status.DeepCopy()
+	ro := *w.Rollout()
+	ro.Status = *ro.Status.DeepCopy()
 	change(&ro.Status)
-	w.putStatus(&ro)
+	w.objects.rollouts.replace(w, &ro, true)
 }
 
 // SetImage starts an update.
@@ -110,26 +96,26 @@ func (w *World) Retry() { w.EditStatus(func(s *v1alpha1.RolloutStatus) { s.Abort
 
 // Promote is the command of that name: it ends the pause, or skips the step that is being done, and lifts spec.paused.
 func (w *World) Promote() {
-	s := w.rollout.Status
-	switch canary := w.rollout.Spec.Strategy.Canary; {
+	s := w.Rollout().Status
+	switch canary := w.Rollout().Spec.Strategy.Canary; {
 	case len(s.PauseConditions) > 0:
 		w.EditStatus(func(s *v1alpha1.RolloutStatus) { s.PauseConditions = nil })
 	case s.CurrentStepIndex != nil && canary != nil && int(*s.CurrentStepIndex) < len(canary.Steps):
 		w.EditStatus(func(s *v1alpha1.RolloutStatus) { *s.CurrentStepIndex++ })
 	}
-	if w.rollout.Spec.Paused {
+	if w.Rollout().Spec.Paused {
 		w.Pause(false)
 	}
 }
 
 // PromoteFull is promote --full.
 func (w *World) PromoteFull() {
-	s := w.rollout.Status
+	s := w.Rollout().Status
 	if s.CurrentPodHash == s.StableRS {
 		return
 	}
 	w.EditStatus(func(s *v1alpha1.RolloutStatus) { s.PromoteFull = true })
-	if w.rollout.Spec.Paused {
+	if w.Rollout().Spec.Paused {
 		w.Pause(false)
 	}
 }
@@ -143,26 +129,26 @@ func (w *World) DeleteReplicaSet(image string) {
 		for _, p := range s.pods {
 			w.lose(s, p)
 		}
-		w.deleteSet(s.Name)
+		w.objects.replicaSets.delete(w, s.ReplicaSet)
 	}
 }
 
 // Refuse has the API server refuse new ReplicaSets with a message; an empty one ends that.
-func (w *World) Refuse(message string) { w.refused = message }
+func (w *World) Refuse(message string) { w.objects.replicaSets.refused = message }
 
 // RefuseLabels has the API server refuse changes of pods with a message; an empty one ends that.
 func (w *World) RefuseLabels(message string) { w.labelsRefused = message }
 
 // Take gives a name to a ReplicaSet of somebody else.
-func (w *World) Take(name string) { w.foreign[name] = true }
+func (w *World) Take(name string) { w.objects.replicaSets.take(name) }
 
 // Relabel changes an image's ReplicaSet by hand, beyond what people should do.
 func (w *World) Relabel(image string, change func(*appsv1.ReplicaSet)) {
-	for _, s := range w.sets {
+	for _, s := range slices.Clone(w.sets) {
 		if imageOf(s) == image {
 			rs := s.DeepCopy()
 			change(rs)
-			w.putSet(s, rs)
+			w.objects.replicaSets.replace(w, rs, false)
 		}
 	}
 }

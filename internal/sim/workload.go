@@ -7,7 +7,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
@@ -18,52 +17,33 @@ import (
 
 // PutDeployment creates the Deployment, or changes it.
 func (w *World) PutDeployment(change func(*appsv1.Deployment)) {
-	d := w.deployment.DeepCopy()
-	if d == nil {
+	d, is := w.Deployment().DeepCopy(), w.Deployment() != nil
+	if !is {
 		like := NewRollout("web", "v1", 1)
 		d = &appsv1.Deployment{ObjectMeta: like.ObjectMeta}
 		d.Spec = appsv1.DeploymentSpec{Replicas: like.Spec.Replicas, Selector: like.Spec.Selector, Template: like.Spec.Template}
-		w.uid++
-		d.UID = types.UID(name("uid", w.uid))
 	}
 	change(d)
-	setDefaults(&d.Spec.Template)
-	d.Generation++
-	d.ResourceVersion = w.nextVersion()
-	w.deployment = d
-	w.notify()
+	if is {
+		w.objects.deployments.replace(w, d, false)
+	} else {
+		w.objects.deployments.create(w, d)
+	}
 }
 
 // Deployment is what the Rollout may refer to, nil if there is none.
-func (w *World) Deployment() *appsv1.Deployment { return w.deployment }
+func (w *World) Deployment() *appsv1.Deployment { return w.objects.deployments.first() }
 
 // DeleteDeployment deletes it.
 func (w *World) DeleteDeployment() {
-	w.deployment = nil
-	w.notify()
+	w.objects.deployments.remove(w, func(Object) bool { return true })
 }
 
 // observeWorkload is what the Rollout refers to.
 func (w *World) observeWorkload(o *plan.Observed) {
-	if w.deployment != nil && o.Rollout != nil && o.Rollout.Spec.WorkloadRef != nil {
-		o.Workload = w.deployment
+	if d := w.Deployment(); d != nil && o.Rollout != nil && o.Rollout.Spec.WorkloadRef != nil {
+		o.Workload = d
 	}
-}
-
-// scaleWorkload changes the Deployment's size.
-func (a *application) scaleWorkload(from, to *appsv1.Deployment) {
-	if !a.may() {
-		return
-	}
-	if a.deployment == nil || a.changed(a.deployment.ResourceVersion, from.ResourceVersion) {
-		a.Writes--
-		a.Conflict = true
-		return
-	}
-	if *from.Spec.Replicas == *to.Spec.Replicas {
-		a.Idle = "scaling of the Deployment that changes nothing"
-	}
-	a.PutDeployment(func(d *appsv1.Deployment) { d.Spec.Replicas = to.Spec.Replicas })
 }
 
 // templateOf is the template that an observation is about.

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -19,37 +19,31 @@ var Start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 type World struct {
 	Options
 	// Policy is what the operator of the controller allows.
-	Policy  spec.Policy
-	now     time.Time
-	rollout *v1alpha1.Rollout
-	sets    []*set // in the order of their creation
+	Policy spec.Policy
+	now    time.Time
+	// objects are those at home, elsewhere those of other namespaces.
+	objects   objects
+	elsewhere objects
+	// sets are the ReplicaSets at home as their controller has them, with their pods.
+	sets []*set
+	// clusterTemplates are the ClusterAnalysisTemplates. Nobody watches them here.
+	clusterTemplates analysis.Templates
+	// verdicts are how AnalysisRuns will go, in the order of their creation.
+	verdicts []verdict
 
-	services []*corev1.Service
-	routes   routes
-	analyses analyses
-
-	experiments experiments
-	// elsewhere are the objects of other namespaces.
-	elsewhere elsewhere
-
-	// deployment is what the Rollout may refer to, minAvailable what evictions must leave.
-	deployment   *appsv1.Deployment
+	// minAvailable is what evictions must leave.
 	minAvailable int
 
 	// orphaned: there have been objects that nobody controls, see Renew.
 	orphaned bool
-	// foreign are names of ReplicaSets that belong to somebody else, refused is why the API server takes no new ones.
-	foreign map[string]bool
-	refused string
-	// labelsRefused is why the API server changes no pods.
-	labelsRefused string
+	// labelsRefused is why the API server changes no pods, releasesRefused why it changes no object that is to be released.
+	labelsRefused, releasesRefused string
 	// quota is how many pods there may be, negative for no limit.
 	quota int
 
 	fates   map[string]Fate
 	version int64 // the last resourceVersion given out
 	uid     int
-	past    pasts
 	// Losses counts the available pods that stopped being so without having been scaled away, Drained those that were.
 	Losses, Drained int
 	// Evictions are those of the latter that were evicted, which no ReplicaSet's size tells of.
@@ -63,7 +57,9 @@ type World struct {
 	// collectAt is when the garbage collector looks next, zero for not before something happens.
 	collectAt time.Time
 
-	loop Loop
+	loop           Loop
+	experimentLoop *ExperimentController
+	analysisLoop   *AnalysisController
 }
 
 // Options are how a cluster behaves.
@@ -101,7 +97,7 @@ func New(o Options) *World {
 	if o.Lag == nil {
 		o.Lag = func() time.Duration { return 0 }
 	}
-	return &World{Options: o, now: Start, foreign: map[string]bool{}, fates: map[string]Fate{}, quota: -1}
+	return &World{Options: o, now: Start, fates: map[string]Fate{}, quota: -1}
 }
 
 // Now is the world's time.
@@ -111,7 +107,7 @@ func (w *World) Now() time.Time { return w.now }
 func (w *World) Elapsed() time.Duration { return w.now.Sub(Start) }
 
 // Rollout is the Rollout as it is now, not to be modified; nil if it was deleted.
-func (w *World) Rollout() *v1alpha1.Rollout { return w.rollout }
+func (w *World) Rollout() *v1alpha1.Rollout { return w.objects.rollouts.first() }
 
 // Run lets everything happen that is due until the given instant, and ends there, or later if the clock jumped beyond it.
 func (w *World) Run(until time.Time) {
@@ -148,7 +144,7 @@ func (w *World) Step(until time.Time) bool {
 
 // Due is when the next thing happens by itself, zero if nothing will.
 func (w *World) Due() time.Time {
-	due := earliest(w.DueBesidesMeasuring(), w.analyses.controller.dueAt())
+	due := earliest(w.DueBesidesMeasuring(), w.analysisLoop.dueAt())
 	if m, ok := w.loop.(measurer); ok {
 		due = earliest(due, m.Due())
 	}
@@ -163,7 +159,7 @@ func (w *World) DueBesidesMeasuring() time.Time {
 	} else if w.loop != nil {
 		due = earliest(due, w.loop.Due())
 	}
-	experiment, _ := w.experiments.controller.dueAt()
+	experiment, _ := w.experimentLoop.dueAt()
 	return earliest(due, experiment)
 }
 
@@ -178,7 +174,7 @@ func (w *World) dueInCluster() time.Time {
 			due = earliest(due, p.changesAt())
 		}
 	}
-	for _, v := range w.analyses.verdicts {
+	for _, v := range w.verdicts {
 		due = earliest(due, v.at)
 	}
 	return due
@@ -201,10 +197,10 @@ func (w *World) perform() {
 			return
 		}
 	}
-	if w.collect() || w.pronounce() || w.analyses.controller.act() {
+	if w.collect() || w.pronounce() || w.analysisLoop.act() {
 		return
 	}
-	if !w.experiments.controller.pass() {
+	if !w.experimentLoop.pass() {
 		w.loop.Act()
 	}
 }
@@ -225,4 +221,40 @@ func latest(a, b time.Time) time.Time {
 		return a
 	}
 	return b
+}
+
+// tell has all who watch hear of a write: was became is. That an AnalysisRun was only measured is passed over, as the real watches do.
+func (w *World) tell(was, is Object) {
+	run, isRun := is.(*v1alpha1.AnalysisRun)
+	before, _ := was.(*v1alpha1.AnalysisRun)
+	if !isRun || before == nil || w.analysisLoop == nil || before.Status.Phase != run.Status.Phase {
+		w.notify()
+	}
+	if isRun && KeyOf(is).Namespace == Home {
+		w.judged(before, run)
+	}
+	if ex, ok := was.(*v1alpha1.Experiment); ok && is == nil && KeyOf(ex).Namespace == Home {
+		w.deleteOwnerless()
+	}
+}
+
+func (w *World) notify() {
+	if w.loop != nil {
+		w.loop.Notify()
+	}
+	w.experimentLoop.hear()
+}
+
+// created is what a cluster does about a new object.
+func (w *World) created(o Object) {
+	if KeyOf(o).Namespace != Home {
+		return
+	}
+	switch o := o.(type) {
+	case *appsv1.ReplicaSet:
+		w.wakeSet(w.set(o.Name))
+	case *v1alpha1.AnalysisRun:
+		w.expect(o)
+	}
+	w.expectOwner(o)
 }

@@ -237,7 +237,7 @@ func (p *people) SetFate(image string, f sim.Fate) {
 // tenantPuts stores an object in the tenant's namespace, and TenantRemoves takes one away.
 func (p *people) tenantPuts(k schema.GroupKind, o sim.Object) {
 	p.does("TenantPuts", k.Group, k.Kind, o)
-	p.Server().Put(k, o)
+	p.Server().Put(o)
 }
 
 func (p *people) tenantPutsAgain(d *json.Decoder) error {
@@ -249,7 +249,7 @@ func (p *people) tenantPutsAgain(d *json.Decoder) error {
 	if err := d.Decode(o); err != nil {
 		return err
 	}
-	p.Server().Put(k, o)
+	p.Server().Put(o)
 	return nil
 }
 

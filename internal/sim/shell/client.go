@@ -100,7 +100,7 @@ func (c *apiClient) Create(_ context.Context, o client.Object, _ ...client.Creat
 	}
 	k := kindOf(o)
 	return c.write(k, "create", o, func() error {
-		made, err := c.shell.server.Create(k, o.DeepCopyObject().(sim.Object))
+		made, err := c.shell.server.Create(o.DeepCopyObject().(sim.Object))
 		if err == nil {
 			copyInto(made, o)
 		}
@@ -138,7 +138,7 @@ func (c *apiClient) patch(o client.Object, patch client.Patch, status bool) erro
 		if err != nil || next == nil {
 			return orNotFound(err, k, o.GetName())
 		}
-		now, changed, err := c.shell.server.Update(k, next, status)
+		now, changed, err := c.shell.server.Update(next, status)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
@@ -203,7 +202,7 @@ func FuzzStoredAnalysisRun(f *testing.F) {
 			return
 		}
 		w := world()
-		if _, err := w.Server().Create(schema.GroupKind{Group: v1alpha1.Group, Kind: v1alpha1.KindAnalysisRun}, &run); err != nil {
+		if _, err := w.Server().Create(&run); err != nil {
 			t.Fatal(err)
 		}
 		w.Create(neighbor(t, `[]`))

@@ -135,6 +135,9 @@ func (s *Shell) DueBesidesMeasuring() time.Time {
 	return s.leader.dueBesidesMeasuring()
 }
 
+// Measures reports whether AnalysisRuns are looked after.
+func (s *Shell) Measures() bool { return s.Measure != nil }
+
 // Act does what is due.
 func (s *Shell) Act() {
 	if s.leader == nil {
