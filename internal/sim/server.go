@@ -3,7 +3,6 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"net/http"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -240,9 +239,9 @@ func (s Server) Reported() (losses, evictions int) { return s.reported.losses, s
 
 // forbidden is the refusal of an API server, in its own words.
 func forbidden(message string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: message,
-	}}
+	err := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	err.ErrStatus.Message = message
+	return err
 }
 
 // resourceOf is what errors call a kind.

@@ -2,7 +2,7 @@ package explore
 
 import "testing"
 
-// isFound demands that one of the first 2000 histories finds a fault, by a rule if there is one that is meant for it, and that
+// isFound demands that one of the first [mostSeeds] histories finds a fault, by a rule if there is one that is meant for it, and that
 // docs/reliability.md tells which. That one is played first, and the others only if it no longer finds it.
 func isFound(t *testing.T, rule string, play func(seed uint64) *Fault) {
 	t.Helper()

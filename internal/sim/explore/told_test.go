@@ -18,7 +18,7 @@ import (
 var rewrite = flag.Bool("rewrite", false, "write into docs/reliability.md which seed finds each fault, where another one does now")
 
 // mostSeeds is within how many histories a fault must be found.
-const mostSeeds = 2000
+const mostSeeds = 5000
 
 // told is what docs/reliability.md tells of a fault in its row of a test's table. The row without a seed is one that is not there.
 type told struct {
