@@ -11,12 +11,13 @@ func newAgenda() agenda { return agenda{due: map[string]time.Time{}, wake: map[s
 // look arranges a look at an object.
 func (a agenda) look(name string, at time.Time) { a.due[name] = earliest(a.due[name], at) }
 
-// next is the first of these objects that is to be looked at, and when; empty for none.
-func (a agenda) next(names []string) (at time.Time, name string) {
-	for _, n := range names {
-		next := earliest(a.due[n], a.wake[n])
-		if !next.IsZero() && (at.IsZero() || next.Before(at)) {
-			at, name = next, n
+// soonest is the first of these objects that is to be looked at, and when; empty for none.
+func soonest[T Object](a agenda, of []T) (at time.Time, name string) {
+	for _, o := range of {
+		n := o.GetName()
+		due := earliest(a.due[n], a.wake[n])
+		if !due.IsZero() && (at.IsZero() || due.Before(at)) {
+			at, name = due, n
 		}
 	}
 	return at, name

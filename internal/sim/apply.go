@@ -63,14 +63,8 @@ type Outcome struct {
 	Conflict bool
 	// Crashed: the controller stopped before it was done.
 	Crashed bool
-	// CreateFailure is why a ReplicaSet could not be created. The plan must be made anew with it.
-	CreateFailure *change.CreateFailure
-	// RunFailure is why an AnalysisRun could not be created. The plan must be made anew with it.
-	RunFailure *change.CreateFailure
-	// ExperimentFailure is why an Experiment could not be created. The plan must be made anew with it.
-	ExperimentFailure *change.CreateFailure
-	// ServiceFailure is why a Service could not be created. The plan must be made anew with it.
-	ServiceFailure *change.CreateFailure
+	// Refused is an object that could not be created. The plan must be made anew with it.
+	Refused *experiment.CreateFailure
 	// PodRefusals are why pods could not be changed, by their names. The next observation has them.
 	PodRefusals map[string]change.Refusal
 	// RouteRefusals are why objects of traffic routers could not be released, by their keys. The next observation has them.
@@ -83,7 +77,7 @@ type Outcome struct {
 
 // Whole reports whether all of the plan was done.
 func (o Outcome) Whole() bool {
-	return !o.Conflict && !o.Crashed && o.CreateFailure == nil && o.RunFailure == nil && o.ServiceFailure == nil && o.ExperimentFailure == nil
+	return !o.Conflict && !o.Crashed && o.Refused == nil
 }
 
 // Apply carries out a plan in its order, each write guarded by the version that it was decided on. After stopAfter writes the
@@ -164,7 +158,7 @@ func (a *application) write(kind schema.GroupKind, do func() error) error {
 		if kind.Kind != "Pod" && !a.flaws.ForgetsOwnWrites {
 			a.objects.of(kind).own()
 		}
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsAlreadyExists(err):
 		a.Conflict = true
 	}
 	return err
@@ -179,25 +173,25 @@ func (a *application) changes(changes []change.Change) {
 func (a *application) change(c change.Change) {
 	switch c := c.(type) {
 	case change.CreateReplicaSet:
-		a.create(c.ReplicaSet, &a.CreateFailure)
+		a.create(c.ReplicaSet)
 	case change.UpdateReplicaSet:
 		a.update(c.From, c.To, false)
 	case change.DeleteReplicaSet:
 		a.remove(c.ReplicaSet)
 	case change.CreateExperiment:
-		a.create(c.Experiment, &a.ExperimentFailure)
+		a.create(c.Experiment)
 	case change.TerminateExperiment:
 		a.update(c.From, c.To, false)
 	case change.DeleteExperiment:
 		a.remove(c.Experiment)
 	case change.CreateService:
-		a.create(c.Service, &a.ServiceFailure)
+		a.create(c.Service)
 	case change.UpdateService:
 		a.update(c.From, c.To, false)
 	case change.DeleteService:
 		a.remove(c.Service)
 	case change.CreateAnalysisRun:
-		a.create(c.Run, &a.RunFailure)
+		a.create(c.Run)
 	case change.TerminateAnalysisRun:
 		a.update(c.From, c.To, false)
 	case change.DeleteAnalysisRun:
@@ -215,25 +209,30 @@ func (a *application) change(c change.Change) {
 	}
 }
 
-// create creates an object under its name. What the API server does not take, or another has the name of, is a failure; if an earlier pass made
-// it, that is to be looked at again.
-func (a *application) create(want Object, failure **change.CreateFailure) {
+func (a *application) post(want Object) error {
+	_, err := a.Create(want.DeepCopyObject().(Object))
+	return err
+}
+
+// create creates an object under its name. What the API server does not take, or what another has the name of, is refused; if an earlier pass
+// made it, that is to be looked at again.
+func (a *application) create(want Object) {
 	kind, key := kindOf(want), KeyOf(want)
-	err := a.write(kind, func() error {
-		_, err := a.Create(want.DeepCopyObject().(Object))
-		return err
-	})
+	err := a.write(kind, func() error { return a.post(want) })
+	refusal := change.CreateFailure{Name: key.Name}
 	switch {
 	case apierrors.IsForbidden(err):
-		*failure = &change.CreateFailure{Name: key.Name, Message: err.Error()}
 	case apierrors.IsAlreadyExists(err):
 		have := a.Get(kind, key)
 		if sameOwner(have, want) && sameTemplate(have, want) {
-			a.Conflict = true
 			return
 		}
-		*failure = &change.CreateFailure{Name: key.Name, Taken: true, Leaving: experiment.Leaving(have), Message: err.Error()}
+		a.Conflict, refusal.Taken, refusal.Leaving = false, true, experiment.Leaving(have)
+	default:
+		return
 	}
+	refusal.Message = err.Error()
+	a.Refused = &experiment.CreateFailure{Kind: experiment.Kind(kind.Kind), CreateFailure: refusal}
 }
 
 // sameOwner reports whether what is there under a name belongs to whom a controller wanted to create it for.
@@ -301,9 +300,7 @@ func (a *application) writeRoute(c change.WriteRoute) {
 			a.RouteRefusals = map[string]change.Refusal{routers.FormatKey(traffic.KeyOf(c.From)): {Message: err.Error(), At: a.now}}
 		}
 	case c.From == nil:
-		var taken *change.CreateFailure
-		a.create(c.To, &taken)
-		a.Conflict = a.Conflict || taken != nil
+		_ = a.write(kindOf(c.To), func() error { return a.post(c.To) })
 	case c.To == nil:
 		a.remove(c.From)
 	default:

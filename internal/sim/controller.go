@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
@@ -85,11 +86,7 @@ func (c *Controller) Wake() time.Time { return c.wake }
 
 // Notify has it look again, as late as it hears of things.
 func (c *Controller) Notify() {
-	delay := c.world.Lag()
-	if c.Deaf != nil {
-		delay += c.Deaf()
-	}
-	c.due = earliest(c.due, c.world.now.Add(delay))
+	c.due = earliest(c.due, c.world.now.Add(c.world.Lag()+asked(c.Deaf, 0)))
 }
 
 // Nudge wakes the controller for nothing, as an event does that comes twice.
@@ -108,27 +105,14 @@ func (c *Controller) Due() time.Time {
 func (c *Controller) Act() {
 	w := c.world
 	c.due, c.wake = time.Time{}, time.Time{}
-	observed, unseen := w.observe(c.view())
+	observed, unseen := w.observe(asked(c.View, View{}))
 	if observed.Rollout == nil {
 		return
 	}
 	observed.PodRefusals, observed.RouteRefusals = maps.Clone(c.refusals), maps.Clone(c.routeRefusals)
 	pass := Pass{Observed: observed, Stale: !w.isNewest(observed), Unseen: unseen.losses, UnseenEvictions: unseen.evictions}
-	crashAfter := -1
-	if c.CrashAfter != nil {
-		crashAfter = c.CrashAfter()
-	}
-	c.carryOut(&pass, &observed, crashAfter)
-	if failure := pass.CreateFailure; failure != nil {
-		observed.CreateFailure = failure
-		c.carryOut(&pass, &observed, crashAfter)
-	}
-	for pass.RunFailure != nil {
-		observed.RunFailures = append(observed.RunFailures, *pass.RunFailure)
-		c.carryOut(&pass, &observed, crashAfter)
-	}
-	for pass.ExperimentFailure != nil {
-		observed.ExperimentFailures = append(observed.ExperimentFailures, *pass.ExperimentFailure)
+	crashAfter := asked(c.CrashAfter, -1)
+	for again := true; again; again = heed(&observed, pass.Refused) {
 		c.carryOut(&pass, &observed, crashAfter)
 	}
 	c.wake = pass.Plan.Wake
@@ -146,6 +130,21 @@ func (c *Controller) Act() {
 	if c.OnPass != nil {
 		c.OnPass(pass)
 	}
+}
+
+// heed adds to what was observed that an object is refused, and reports whether the engine decides what that means.
+func heed(o *plan.Observed, refused *experiment.CreateFailure) bool {
+	switch {
+	case refused == nil, refused.Kind == experiment.ReplicaSet && o.CreateFailure != nil:
+		return false
+	case refused.Kind == experiment.ReplicaSet:
+		o.CreateFailure = &refused.CreateFailure
+	case refused.Kind == experiment.AnalysisRun:
+		o.RunFailures = append(o.RunFailures, refused.CreateFailure)
+	default:
+		o.ExperimentFailures = append(o.ExperimentFailures, refused.CreateFailure)
+	}
+	return true
 }
 
 // remember keeps what the API server said of pods that it did not change, and looks again where it said it for the first time.
@@ -184,11 +183,12 @@ func (c *Controller) carryOut(pass *Pass, observed *plan.Observed, crashAfter in
 	pass.Outcome = c.world.apply(pass.Plan, crashAfter, c.Flaws)
 }
 
-func (c *Controller) view() View {
-	if c.View == nil {
-		return View{}
+// asked is what a function says, or something else where there is none.
+func asked[T any](f func() T, otherwise T) T {
+	if f == nil {
+		return otherwise
 	}
-	return c.View()
+	return f()
 }
 
 // isNewest reports whether a view shows the world as it is.

@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 )
 
@@ -71,11 +70,7 @@ func (c *ExperimentController) dueAt() (at time.Time, name string) {
 	if c == nil {
 		return time.Time{}, ""
 	}
-	names := make([]string, len(c.world.Experiments()))
-	for i, ex := range c.world.Experiments() {
-		names[i] = ex.Name
-	}
-	return c.agenda.next(names)
+	return soonest(c.agenda, c.world.Experiments())
 }
 
 // pass looks at the Experiment that is due, if one is by now, and reports whether one was.
@@ -85,20 +80,14 @@ func (c *ExperimentController) pass() bool {
 		return false
 	}
 	c.agenda.take(name)
-	view := View{}
-	if c.View != nil {
-		view = c.View()
-	}
+	view := asked(c.View, View{})
 	observed, ok := c.world.observeExperiment(name, view)
 	if !ok {
 		c.agenda.look(name, c.world.now.Add(c.world.Lag())) // the watch will show it yet
 		return true
 	}
 	pass := ExperimentPass{Observed: observed}
-	crashAfter := -1
-	if c.CrashAfter != nil {
-		crashAfter = c.CrashAfter()
-	}
+	crashAfter := asked(c.CrashAfter, -1)
 	for {
 		pass.Plan = c.Next(pass.Observed)
 		if pass.Plan.NeedsRollout {
@@ -109,11 +98,10 @@ func (c *ExperimentController) pass() bool {
 			c.OnPlan(pass)
 		}
 		pass.Outcome = c.world.applyExperiment(pass.Plan, crashAfter)
-		failure, failed := pass.failure()
-		if !failed {
+		if pass.Refused == nil {
 			break
 		}
-		pass.Observed.CreateFailures = append(pass.Observed.CreateFailures, failure)
+		pass.Observed.CreateFailures = append(pass.Observed.CreateFailures, *pass.Refused)
 	}
 	if pass.Conflict || pass.Crashed {
 		pass.Plan.Events = nil
@@ -130,17 +118,6 @@ func (c *ExperimentController) pass() bool {
 		c.OnPass(pass)
 	}
 	return true
-}
-
-func (p ExperimentPass) failure() (experiment.CreateFailure, bool) {
-	for kind, failure := range map[experiment.Kind]*change.CreateFailure{ // there is one at most
-		experiment.ReplicaSet: p.CreateFailure, experiment.Service: p.ServiceFailure, experiment.AnalysisRun: p.RunFailure,
-	} {
-		if failure != nil {
-			return experiment.CreateFailure{Kind: kind, CreateFailure: *failure}, true
-		}
-	}
-	return experiment.CreateFailure{}, false
 }
 
 // Empty reports whether there is nothing in the world that a controller looks after.

@@ -89,19 +89,11 @@ func (c *AnalysisController) dueAt() time.Time {
 	if c == nil {
 		return time.Time{}
 	}
-	at, _ := c.nextRun()
+	at, _ := soonest(c.agenda, c.world.Runs())
 	for _, f := range c.flights {
 		at = earliest(at, f.lands)
 	}
 	return at
-}
-
-func (c *AnalysisController) nextRun() (time.Time, string) {
-	names := make([]string, len(c.world.Runs()))
-	for i, run := range c.world.Runs() {
-		names[i] = run.Name
-	}
-	return c.agenda.next(names)
 }
 
 // act lets a measurement land, or looks at a run, and reports whether one was due.
@@ -119,7 +111,7 @@ func (c *AnalysisController) act() bool {
 		c.agenda.look(landed.Run.Name, now)
 		return true
 	}
-	at, name := c.nextRun()
+	at, name := soonest(c.agenda, c.world.Runs())
 	if name == "" || at.After(now) {
 		return false
 	}
@@ -130,10 +122,7 @@ func (c *AnalysisController) act() bool {
 
 func (c *AnalysisController) pass(name string) {
 	w := c.world
-	view := View{}
-	if c.View != nil {
-		view = c.View()
-	}
+	view := asked(c.View, View{})
 	seen := w.objects.runs.past.see(view.AnalysisRuns).all
 	i := slices.IndexFunc(seen, func(run *v1alpha1.AnalysisRun) bool { return run.Name == name })
 	if i < 0 {
@@ -141,10 +130,7 @@ func (c *AnalysisController) pass(name string) {
 		return
 	}
 	run := seen[i]
-	crashAfter := -1
-	if c.CrashAfter != nil {
-		crashAfter = c.CrashAfter()
-	}
+	crashAfter := asked(c.CrashAfter, -1)
 	pass := AnalysisPass{Observed: measure.Observed{Now: w.now, Run: run, Providers: c.Providers}}
 	pass.Observed.Results, pass.Observed.Busy = c.of(run.UID)
 	pass.Plan = c.Next(pass.Observed)
