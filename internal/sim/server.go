@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,8 +20,8 @@ import (
 // Server is a World as clients of its API server see it: objects by kind, namespace and name, and writes under the rules of the real one. Both
 // tiers write through it, and it tells of each write at home, for rules to be held against.
 //
-// Objects of other namespaces are stored and guarded as those at home. No ReplicaSet controller runs for them and no garbage is collected: what
-// becomes of them is up to the tenants who write them.
+// Objects of tenants in other namespaces are stored and guarded as those at home. No ReplicaSet controller runs for them and no garbage is
+// collected: what becomes of them is up to the tenants who write them. All namespaces without tenants are home.
 type Server struct{ *World }
 
 // Server is the World's API server.
@@ -31,10 +32,10 @@ var errModified = errors.New("the object has been modified; please apply your ch
 
 // in are the objects of a namespace.
 func (s Server) in(namespace string) *objects {
-	if namespace == Home {
-		return &s.objects
+	if s.tenants[namespace] {
+		return &s.elsewhere
 	}
-	return &s.elsewhere
+	return &s.objects
 }
 
 // Objects are those of a kind in all namespaces, the oldest first, those at home before others.
@@ -54,7 +55,7 @@ func (s Server) Get(kind schema.GroupKind, key types.NamespacedName) Object {
 	if kind.Kind != "Pod" {
 		return s.in(key.Namespace).of(kind).get(kind, key)
 	}
-	if set, p := s.pod(key.Name); p != nil && key.Namespace == Home {
+	if set, p := s.pod(key.Name); p != nil && !s.tenants[key.Namespace] {
 		return p.object(set)
 	}
 	return nil
@@ -205,12 +206,17 @@ func (s Server) Evict(key types.NamespacedName, is *metav1.Preconditions) error 
 	return nil
 }
 
-// Put stores an object of another namespace just as a tenant wrote it, with its status and its owner references, whether it is there or not.
+// Put stores an object of a tenant's namespace just as it was written, with its status and its owner references, whether it is there or not.
 // What an API server decides stays with the API server: UIDs and versions.
 func (s Server) Put(o Object) {
 	kind, key := kindOf(o), KeyOf(o)
 	if key.Namespace == Home {
 		panic(fmt.Sprintf("%s %s is at home: it has verbs of its own", kind.Kind, key.Name))
+	}
+	if !s.tenants[key.Namespace] {
+		all := map[string]bool{key.Namespace: true}
+		maps.Copy(all, s.tenants)
+		s.tenants = all
 	}
 	o = o.DeepCopyObject().(Object)
 	o.SetDeletionTimestamp(nil)
@@ -221,7 +227,7 @@ func (s Server) Put(o Object) {
 	}
 }
 
-// Remove takes an object of another namespace away, if it is there.
+// Remove takes an object of a tenant away, if it is there.
 func (s Server) Remove(kind schema.GroupKind, key types.NamespacedName) {
 	if o := s.elsewhere.of(kind).get(kind, key); o != nil {
 		s.elsewhere.of(kind).delete(s.World, o)
@@ -229,7 +235,7 @@ func (s Server) Remove(kind schema.GroupKind, key types.NamespacedName) {
 }
 
 func (s Server) wrote(key types.NamespacedName) {
-	if s.Wrote != nil && key.Namespace == Home {
+	if s.Wrote != nil && !s.tenants[key.Namespace] {
 		s.Wrote()
 	}
 }

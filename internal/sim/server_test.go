@@ -2,6 +2,7 @@ package sim
 
 import (
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
 // oneOfEach is an object of each kind that is stored, named web, in a namespace.
@@ -45,6 +47,9 @@ func TestWrites(t *testing.T) {
 		for kind, o := range oneOfEach(namespace) {
 			t.Run(namespace+"/"+kind, func(t *testing.T) {
 				s := New(Options{}).Server()
+				if namespace != Home { // a tenant's
+					s.Put(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "another"}})
+				}
 				for _, other := range oneOfEach(namespace) { // none is mistaken for one of another kind
 					if kindOf(other) != kindOf(o) {
 						if _, err := s.Create(other); err != nil {
@@ -167,6 +172,23 @@ func TestRefusals(t *testing.T) {
 	}
 	if w.Refuse(""); s.Get(kindOf(set), KeyOf(set)) == nil {
 		t.Error("nobody has the name")
+	}
+}
+
+// TestHomeIsWhereNoTenantIs: whatever the namespace of a Rollout, the cluster looks after what is made for it.
+func TestHomeIsWhereNoTenantIs(t *testing.T) {
+	w := New(Options{PodStart: time.Second})
+	ro := NewRollout("web", "v1", 2)
+	ro.Namespace = "shop"
+	w.Create(ro)
+	w.Control(&Controller{Next: plan.Next})
+	for range 100 {
+		if !w.Step(w.Now().Add(time.Minute)) {
+			break
+		}
+	}
+	if phase := w.Rollout().Status.Phase; phase != v1alpha1.RolloutPhaseHealthy || !w.Due().IsZero() {
+		t.Errorf("it is %s, and next something happens at %s", phase, w.Due())
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Home is the namespace of all that a World plays.
+// Home is the namespace of objects that name none.
 const Home = "default"
 
 // Object is what an API server keeps. What it hands out is not to be modified.
@@ -247,11 +247,11 @@ func (c *collection[T]) keep(w *World, next []T, was, is Object) {
 func (w *World) admit(was, o Object) Object {
 	switch have := o.(type) {
 	case *v1alpha1.Rollout:
-		if w.RoundTrip && KeyOf(o).Namespace == Home {
+		if w.RoundTrip && w.atHome(o) {
 			o = throughJSON(have)
 		}
 	case *v1alpha1.Experiment:
-		if was == nil && KeyOf(o).Namespace == Home {
+		if was == nil && w.atHome(o) {
 			o = throughJSON(have)
 		}
 	case *appsv1.ReplicaSet:

@@ -21,9 +21,10 @@ type World struct {
 	// Policy is what the operator of the controller allows.
 	Policy spec.Policy
 	now    time.Time
-	// objects are those at home, elsewhere those of other namespaces.
+	// objects are those at home, elsewhere those of tenants in namespaces of their own.
 	objects   objects
 	elsewhere objects
+	tenants   map[string]bool
 	// sets are the ReplicaSets at home as their controller has them, with their pods.
 	sets []*set
 	// clusterTemplates are the ClusterAnalysisTemplates. Nobody watches them here.
@@ -230,10 +231,10 @@ func (w *World) tell(was, is Object) {
 	if !isRun || before == nil || w.analysisLoop == nil || before.Status.Phase != run.Status.Phase {
 		w.notify()
 	}
-	if isRun && KeyOf(is).Namespace == Home {
+	if isRun && w.atHome(is) {
 		w.judged(before, run)
 	}
-	if ex, ok := was.(*v1alpha1.Experiment); ok && is == nil && KeyOf(ex).Namespace == Home {
+	if ex, ok := was.(*v1alpha1.Experiment); ok && is == nil && w.atHome(ex) {
 		w.deleteOwnerless()
 	}
 }
@@ -245,9 +246,12 @@ func (w *World) notify() {
 	w.experimentLoop.hear()
 }
 
+// atHome reports whether an object is one that the World plays, and not a tenant's.
+func (w *World) atHome(o Object) bool { return !w.tenants[KeyOf(o).Namespace] }
+
 // created is what a cluster does about a new object.
 func (w *World) created(o Object) {
-	if KeyOf(o).Namespace != Home {
+	if !w.atHome(o) {
 		return
 	}
 	switch o := o.(type) {
