@@ -10,15 +10,17 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// How many requests may be under way together: at least gateLeast, at most gateMost. One that takes longer than slow says that there are too many.
+// How many requests may be under way together: at least gateLeast, at most gateMost, of which one namespace has one in gateParts. One that takes
+// longer than slow says that there are too many.
 const (
 	gateLeast = 8
 	gateMost  = 64
-	slow      = 200 * time.Millisecond
+	gateParts = 8
+	slow      = 100 * time.Millisecond
 )
 
-// Gate is an [http.RoundTripper] to an API server that lets namespaces share the requests that are under way. One namespace may have as many as
-// remain for all others, so that an API server which is busy with the large objects of one answers those of another at once.
+// Gate is an [http.RoundTripper] to an API server that lets namespaces share the requests that are under way. A namespace has a part of them and
+// no more, so that an API server which is busy with the large objects of one answers those of another at once.
 //
 // How many there may be follows the API server: one more for each round of answers that come fast, a tenth fewer for each one that comes slowly.
 // (Additive increase and multiplicative decrease, as TCP has it: Chiu and Jain, 1989.) Requests that are for no namespace, leases and watches
@@ -29,13 +31,14 @@ type Gate struct {
 
 	mu      sync.Mutex
 	limit   float64
-	shares  *Shares
+	used    int
+	held    map[string]int
 	waiting Turns[chan struct{}]
 }
 
 // NewGate lets requests through to next.
 func NewGate(next http.RoundTripper, c clock.PassiveClock) *Gate {
-	return &Gate{next: next, clock: c, limit: gateMost, shares: NewShares(gateMost, 1)}
+	return &Gate{next: next, clock: c, limit: gateMost, held: map[string]int{}}
 }
 
 // RoundTrip waits for a place, and sends the request. While it waits it can be given up by its context.
@@ -64,7 +67,8 @@ func tenantOf(r *http.Request) (tenant string, shared bool) {
 
 func (g *Gate) enter(ctx context.Context, tenant string) error {
 	g.mu.Lock()
-	if g.shares.Take(tenant, 1) {
+	if g.fits(tenant) {
+		g.take(tenant, 1)
 		g.mu.Unlock()
 		return nil
 	}
@@ -80,7 +84,7 @@ func (g *Gate) enter(ctx context.Context, tenant string) error {
 	defer g.mu.Unlock()
 	select {
 	case <-admitted: // in the same moment: the place is for the next one
-		g.shares.Give(tenant, 1)
+		g.take(tenant, -1)
 		g.admit()
 	default:
 		g.waiting.Remove(ticket)
@@ -96,20 +100,32 @@ func (g *Gate) leave(tenant string, took time.Duration) {
 	} else {
 		g.limit = min(gateMost, g.limit+1/g.limit)
 	}
-	g.shares.total = int64(g.limit)
-	g.shares.Give(tenant, 1)
+	g.take(tenant, -1)
 	g.admit()
+}
+
+// fits reports whether a namespace may have one more request under way.
+func (g *Gate) fits(tenant string) bool {
+	return g.used < int(g.limit) && g.held[tenant] < max(1, int(g.limit/gateParts))
+}
+
+func (g *Gate) take(tenant string, n int) {
+	g.used += n
+	g.held[tenant] += n
+	if g.held[tenant] == 0 {
+		delete(g.held, tenant)
+	}
 }
 
 // admit lets those in that fit now.
 func (g *Gate) admit() {
 	for {
 		var of string
-		admitted, ok := g.waiting.Pop(func(tenant string) bool { of = tenant; return g.shares.Fits(tenant, 1) })
+		admitted, ok := g.waiting.Pop(func(tenant string) bool { of = tenant; return g.fits(tenant) })
 		if !ok {
 			return
 		}
-		g.shares.Take(of, 1)
+		g.take(of, 1)
 		close(admitted)
 	}
 }

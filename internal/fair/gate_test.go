@@ -38,7 +38,9 @@ func send(ctx context.Context, g *Gate, path string) chan error {
 
 const rollouts = "/apis/argoproj.io/v1alpha1/namespaces/"
 
-func newServer() *server { return &server{arrived: make(chan string, 1000), answer: make(chan struct{})} }
+func newServer() *server {
+	return &server{arrived: make(chan string, 1000), answer: make(chan struct{})}
+}
 
 func TestGateLeavesPlacesForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -49,8 +51,8 @@ func TestGateLeavesPlacesForOthers(t *testing.T) {
 			tenant = append(tenant, send(t.Context(), g, rollouts+"tenant/rollouts/a"))
 		}
 		synctest.Wait()
-		if n := len(s.arrived); n != gateMost/2 {
-			t.Errorf("%d requests of one namespace are under way, want %d", n, gateMost/2)
+		if n := len(s.arrived); n != gateMost/gateParts {
+			t.Errorf("%d requests of one namespace are under way, want %d", n, gateMost/gateParts)
 		}
 		for len(s.arrived) > 0 {
 			<-s.arrived
@@ -85,24 +87,24 @@ func TestGateFollowsTheServer(t *testing.T) {
 			}
 		}
 		ask(100, time.Second)
-		if g.shares.total != gateLeast {
-			t.Errorf("%d requests may be under way where each takes a second, want %d", g.shares.total, gateLeast)
+		if g.limit != gateLeast {
+			t.Errorf("%.0f requests may be under way where each takes a second, want %d", g.limit, gateLeast)
 		}
 		ask(1000, 10*time.Millisecond)
-		if g.shares.total < gateMost/2 {
-			t.Errorf("%d requests may be under way after 1,000 fast answers, want half of %d at least", g.shares.total, gateMost)
+		if g.limit < gateMost/2 {
+			t.Errorf("%.0f requests may be under way after 1,000 fast answers, want half of %d at least", g.limit, gateMost)
 		}
 	})
 }
 
 func TestGateIsNotForEverything(t *testing.T) {
 	for path, want := range map[string]string{
-		rollouts + "a/rollouts/b/status":                                 "a",
-		"/api/v1/namespaces/a/events":                                    "a",
-		"/api/v1/namespaces/a":                                           "",
-		"/api/v1/namespaces":                                             "",
-		"/apis/argoproj.io/v1alpha1/rollouts":                            "",
-		rollouts + "a/rollouts?watch=true":                               "",
+		rollouts + "a/rollouts/b/status":                                  "a",
+		"/api/v1/namespaces/a/events":                                     "a",
+		"/api/v1/namespaces/a":                                            "",
+		"/api/v1/namespaces":                                              "",
+		"/apis/argoproj.io/v1alpha1/rollouts":                             "",
+		rollouts + "a/rollouts?watch=true":                                "",
 		"/apis/coordination.k8s.io/v1/namespaces/a/leases/the-controller": "",
 	} {
 		tenant, shared := tenantOf(httptest.NewRequest(http.MethodGet, path, nil))
@@ -117,7 +119,7 @@ func TestGateLetsGo(t *testing.T) {
 		s := newServer()
 		g := NewGate(s, clock.RealClock{})
 		var all []chan error
-		for range gateMost / 2 {
+		for range gateMost / gateParts {
 			all = append(all, send(t.Context(), g, rollouts+"tenant/rollouts/a"))
 		}
 		synctest.Wait()
@@ -134,8 +136,8 @@ func TestGateLetsGo(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if g.waiting.Len() != 0 || g.shares.used != 0 {
-			t.Errorf("%d wait and %d are under way when all have ended", g.waiting.Len(), g.shares.used)
+		if g.waiting.Len() != 0 || g.used != 0 {
+			t.Errorf("%d wait and %d are under way when all have ended", g.waiting.Len(), g.used)
 		}
 	})
 }
