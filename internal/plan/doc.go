@@ -11,15 +11,16 @@
 //	capacity    arithmetic: how many pods, how much traffic; whole numbers only
 //	world       what is there: versions in order, Services, routes, analyses, pods. Read only
 //	progress    where the update stands: the status being written, its State, steps, pauses, verdicts, what people asked for
-//	draft       the writes of this pass: sizes and delays of ReplicaSets, Services, routes; what is to be given back
+//	draft       the writes of this pass: sizes of ReplicaSets, Services, routes
 //	restart     pods that are replaced without a new version
 //	podmeta     labels and annotations for the part that a version plays; anti-affinity keeps versions apart
 //	judge       analyses and Experiments: begun, awaited, judged, ended, forgotten
+//	target      what a strategy wants: pods, Services, versions of no use
 //	basic       a canary without a router: the share of the pods is the share of the traffic
-//	routed      a canary whose traffic routers split: target.go what the step wants, split.go what the routers do and are to do,
-//	            canary.go the weight, size.go the pods, services.go the Services
-//	canary      the canary's steps, on top of either of the two
-//	bluegreen   the other strategy: two stacks, and a Service that switches between them
+//	routed      a canary whose traffic routers split: what its step wants, what the routers do, and what they are told
+//	bluegreen   two stacks, and a Service that switches between them
+//	move        how far all of that may go now: promises, and a rule for each way in which one could be broken
+//	canary      the canary's steps, and its promotion
 //	status      what the status says: conditions, phase, counts, the clock of the update, the record. It decides nothing
 //	plan        the way through all of these (next.go), revisions, history, adoption, the workload that a template comes from
 //

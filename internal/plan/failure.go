@@ -12,7 +12,7 @@ func (p *pass) cannotCreate() {
 	case spec.Canary:
 		p.canary.WithoutNew(strategy)
 	case spec.BlueGreen:
-		p.bluegreen.WithoutNew(strategy)
+		p.blueGreenWithoutNew(strategy)
 	}
 	p.draft.Collect()
 	if p.world.CreateFailure.Taken {

@@ -3,10 +3,10 @@ package plan
 import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
-	"github.com/sluice-delivery/sluice/internal/plan/bluegreen"
 	"github.com/sluice-delivery/sluice/internal/plan/canary"
 	"github.com/sluice-delivery/sluice/internal/plan/draft"
 	"github.com/sluice-delivery/sluice/internal/plan/judge"
+	"github.com/sluice-delivery/sluice/internal/plan/move"
 	"github.com/sluice-delivery/sluice/internal/plan/podmeta"
 	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/restart"
@@ -16,7 +16,14 @@ import (
 )
 
 // Next is what to do now about a Rollout, as far as what was observed tells. A settled Rollout gets a plan without writes.
-func Next(o world.Observed) Plan {
+func Next(o world.Observed) Plan { return next(o, "") }
+
+// Without is [Next] without one of the mover's rules ([move.Rules]), for tests that want to see what that rule is for.
+func Without(rule string) func(world.Observed) Plan {
+	return func(o world.Observed) Plan { return next(o, rule) }
+}
+
+func next(o world.Observed, without string) Plan {
 	if o.Rollout.DeletionTimestamp != nil {
 		return Plan{} // what it owns goes by owner references
 	}
@@ -24,7 +31,7 @@ func Next(o world.Observed) Plan {
 	r, others := spec.Resolve(written)
 	problems = append(append(problems, others...), o.Policy.Problems(r)...)
 	problems = append(problems, unreadableAbort(o.Rollout)...)
-	p := newPass(o, r)
+	p := newPass(o, r, without)
 	if len(problems) > 0 {
 		p.status.Refuse(problems)
 		return p.done()
@@ -42,13 +49,18 @@ func Next(o world.Observed) Plan {
 	p.revise()
 	p.restart.Look()
 	p.judge.SeeRuns()
+	if p.update.Is.StableRS == "" {
+		p.update.Promote("Initial deploy")
+	}
 	switch strategy := r.Strategy.(type) {
 	case spec.Canary:
 		p.update.Is.BlueGreen = v1alpha1.BlueGreenStatus{}
+		p.dress(strategy.AntiAffinity)
 		p.canary.Run(strategy)
 	case spec.BlueGreen:
 		p.update.Is.Canary = v1alpha1.CanaryStatus{}
-		p.bluegreen.Run(strategy)
+		p.dress(strategy.AntiAffinity)
+		p.runBlueGreen(strategy)
 	}
 	p.restart.Replace()
 	p.takeOver()
@@ -60,6 +72,12 @@ func Next(o world.Observed) Plan {
 	p.judge.ForgetExperiments()
 	p.status.Conclude()
 	return p.done()
+}
+
+// dress has pods wear the labels and annotations of their version's part, and keeps versions apart.
+func (p *pass) dress(apart spec.AntiAffinity) {
+	p.labels.Separate(apart)
+	p.labels.Dress()
 }
 
 // done is the plan with all that the pass had to say.
@@ -80,27 +98,27 @@ func unreadableAbort(ro *v1alpha1.Rollout) []spec.Problem {
 
 // pass is one run of [Next], a room after the other.
 type pass struct {
-	world     *world.World
-	journal   *change.Journal
-	update    *progress.Progress
-	draft     *draft.Draft
-	restart   *restart.Restart
-	labels    *podmeta.Labeler
-	judge     *judge.Judge
-	canary    *canary.Canary
-	bluegreen *bluegreen.BlueGreen
-	status    *status.Status
+	world   *world.World
+	journal *change.Journal
+	update  *progress.Progress
+	draft   *draft.Draft
+	restart *restart.Restart
+	labels  *podmeta.Labeler
+	mover   *move.Mover
+	judge   *judge.Judge
+	canary  *canary.Canary
+	status  *status.Status
 }
 
-func newPass(o Observed, r spec.Rollout) *pass {
+func newPass(o Observed, r spec.Rollout, without string) *pass {
 	p := &pass{world: world.New(o, r), journal: &change.Journal{}}
 	p.update = progress.New(p.world, p.journal)
 	p.draft = draft.New(p.world, p.update, p.journal)
 	p.restart = restart.New(p.world, p.update, p.draft, p.journal)
 	p.labels = podmeta.New(p.world, p.update, p.draft, p.journal)
 	p.judge = judge.New(p.world, p.update, p.draft, p.journal)
-	p.canary = canary.New(p.world, p.update, p.draft, p.restart, p.labels, p.judge, p.journal)
-	p.bluegreen = bluegreen.New(p.world, p.update, p.draft, p.restart, p.labels, p.judge, p.journal)
+	p.mover = move.New(p.world, p.update, p.draft, p.journal, without)
+	p.canary = canary.New(p.world, p.update, p.restart, p.judge, p.mover, p.journal)
 	p.status = status.New(p.world, p.update, p.draft, p.restart, p.labels, p.judge, p.journal)
 	return p
 }

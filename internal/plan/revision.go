@@ -11,9 +11,11 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/bluegreen"
 	"github.com/sluice-delivery/sluice/internal/plan/draft"
 	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
+	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 // revise takes up what people did since the last pass: a new template or other steps begin an update, and the fields of the
@@ -58,7 +60,7 @@ func (p *pass) refresh(revision int64) {
 	// An abort gives the new version a deadline of its own. And where the update begins, that there was one is what makes it a
 	// fast rollback: it is taken away only once the status remembers that.
 	if p.update.State() != progress.Aborted && !p.update.Begun {
-		if !p.bluegreen.HasSurplus() {
+		if b, ok := p.world.Spec.Strategy.(spec.BlueGreen); !ok || !bluegreen.New(p.world, p.update, p.restart, p.judge, b).HasSurplus() {
 			draft.StopDelay(want)
 		}
 		delete(want, v1alpha1.OvertakenAnnotation)

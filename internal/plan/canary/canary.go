@@ -1,22 +1,17 @@
 package canary
 
 import (
-	"github.com/sluice-delivery/sluice/internal/plan/routed"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 // Run moves the new version towards the current step's weight, then the rollout to the next step.
 func (p *Canary) Run(c spec.Canary) {
-	if p.update.Is.StableRS == "" {
-		p.update.Promote("Initial deploy")
-	}
-	p.labels.Separate(c.AntiAffinity)
-	p.labels.Dress()
 	if c.Traffic != nil {
-		p.routing = routed.New(p.world, p.update, p.draft, p.restart, p.judge, p.journal, c)
+		p.routing = p.mover.ByWeight(p.restart, p.judge, c)
 		p.routing.Run()
 	} else {
-		p.basic.Run(c)
+		p.pods = p.mover.ByPods(p.restart, c)
+		p.pods.Run()
 	}
 	if p.judge.MayAdvance(c) {
 		p.advance(c)
@@ -31,17 +26,15 @@ func (p *Canary) reached(c spec.Canary) (bool, string) {
 	if p.routing != nil {
 		return p.routing.Reached()
 	}
-	return p.basic.Reached(c)
+	return p.pods.Reached()
 }
 
 // WithoutNew has the Services of a canary send to versions that there are while the new one cannot be created: the stable Service to the
 // stable version, and the canary Service to that too where somebody's edit has it at none.
 func (p *Canary) WithoutNew(c spec.Canary) {
-	p.draft.CheckServices()
 	if c.Traffic != nil {
-		r := routed.New(p.world, p.update, p.draft, p.restart, p.judge, p.journal, c)
-		r.WithoutNew()
+		p.mover.ByWeight(p.restart, p.judge, c).WithoutNew()
 		return
 	}
-	p.basic.WithoutNew(c)
+	p.mover.ByPods(p.restart, c).WithoutNew()
 }

@@ -3,13 +3,10 @@ package canary
 
 import (
 	"github.com/sluice-delivery/sluice/internal/change"
-	"github.com/sluice-delivery/sluice/internal/plan/basic"
-	"github.com/sluice-delivery/sluice/internal/plan/draft"
 	"github.com/sluice-delivery/sluice/internal/plan/judge"
-	"github.com/sluice-delivery/sluice/internal/plan/podmeta"
+	"github.com/sluice-delivery/sluice/internal/plan/move"
 	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/restart"
-	"github.com/sluice-delivery/sluice/internal/plan/routed"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
@@ -17,17 +14,16 @@ import (
 type Canary struct {
 	world   *world.World
 	update  *progress.Progress
-	draft   *draft.Draft
 	journal *change.Journal
 	restart *restart.Restart
-	labels  *podmeta.Labeler
 	judge   *judge.Judge
-	basic   *basic.Canary
-	// routing is the split of the traffic; nil where the share of the pods is the share of the traffic.
-	routing *routed.Canary
+	mover   *move.Mover
+	// pods and routing are the two ways in which requests are split between versions; one of them is nil.
+	pods    *move.ByPods
+	routing *move.ByWeight
 }
 
 // New has not decided anything.
-func New(w *world.World, u *progress.Progress, d *draft.Draft, r *restart.Restart, l *podmeta.Labeler, judge *judge.Judge, j *change.Journal) *Canary {
-	return &Canary{world: w, update: u, draft: d, restart: r, labels: l, judge: judge, basic: basic.New(w, u, d, r, j), journal: j}
+func New(w *world.World, u *progress.Progress, r *restart.Restart, judge *judge.Judge, m *move.Mover, j *change.Journal) *Canary {
+	return &Canary{world: w, update: u, restart: r, judge: judge, mover: m, journal: j}
 }

@@ -22,8 +22,8 @@ type Draft struct {
 	serviceEdits map[string]change.UpdateService
 	// RouteWrites are the changes to objects of traffic routers, in the order of the routers.
 	RouteWrites []change.Change
-	// tied are those of RouteWrites, and of the releases that the API server refuses, for which pods and Services wait.
-	tied int
+	// Tied are those of RouteWrites, and of the releases that the API server refuses, for which pods and Services wait.
+	Tied int
 	// Carrying is a Service that the spec does not name any more and that carries a weight still, empty if there is none: it is not released yet.
 	Carrying string
 	// Unreleased are why objects of traffic routers cannot be released.

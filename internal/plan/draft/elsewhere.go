@@ -37,8 +37,8 @@ func (d *Draft) namedElsewhere(named []traffic.Router) map[traffic.Key]bool {
 	return keys
 }
 
-// recordElsewhere records on the Rollout which routes of other namespaces it names, and which others hold something of its still.
-func (d *Draft) recordElsewhere(named []traffic.Router) {
+// RecordElsewhere records on the Rollout which routes of other namespaces it names, and which others hold something of its still.
+func (d *Draft) RecordElsewhere(named []traffic.Router) {
 	wanted := d.namedElsewhere(named)
 	owner := types.NamespacedName{Namespace: d.world.Rollout.Namespace, Name: d.world.Rollout.Name}
 	for key := range world.RecordedElsewhere(d.world.Rollout) {

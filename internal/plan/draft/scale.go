@@ -16,15 +16,6 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
-// Staying is how many pods of a version can be relied on, also behind this pass.
-func (d *Draft) Staying(v *world.Version) int32 {
-	if v == nil {
-		return 0
-	}
-	after := world.Version{ReplicaSet: d.Edited(v)}
-	return min(v.Fleet().Serving(), after.Desired())
-}
-
 // MayNotScale is why no pods may be added or taken away now, empty if they may.
 func (d *Draft) MayNotScale() string {
 	if d.world.Spec.Paused && d.update.State() != progress.Aborted { // an abort is urgent, and does not wait for someone to end the pause
@@ -33,7 +24,7 @@ func (d *Draft) MayNotScale() string {
 	if d.update.DecidesFast() {
 		return "whether the version runs still has to be recorded first"
 	}
-	if !d.world.IsRouted() && d.tied > 0 {
+	if !d.world.IsRouted() && d.Tied > 0 {
 		return "what a router was told has to be taken back first"
 	}
 	return d.world.UnseenSize()

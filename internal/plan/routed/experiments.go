@@ -13,7 +13,7 @@ import (
 
 // experimentDestinations are the templates of the current step's Experiment that are to get traffic: those with a weight, while the
 // Experiment runs, and they have pods.
-func (r *split) experimentDestinations() []traffic.Destination {
+func (r *Split) experimentDestinations() []traffic.Destination {
 	if r.update.State() != progress.Updating || r.update.At() >= r.world.StepCount() || !r.judge.OfStep(r.update.Is.Canary.CurrentExperiment) {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (r *split) experimentDestinations() []traffic.Destination {
 }
 
 // destination is what a template is to get, if it has a weight, a Service and pods.
-func (r *split) destination(ex *v1alpha1.Experiment, t *v1alpha1.RolloutExperimentTemplate) (traffic.Destination, bool) {
+func (r *Split) destination(ex *v1alpha1.Experiment, t *v1alpha1.RolloutExperimentTemplate) (traffic.Destination, bool) {
 	if t.Weight == nil || *t.Weight == 0 {
 		return traffic.Destination{}, false
 	}
@@ -44,8 +44,8 @@ func (r *split) destination(ex *v1alpha1.Experiment, t *v1alpha1.RolloutExperime
 }
 
 // named are the destinations that the status names already. An Experiment that ends keeps the pods that its Rollout's status names, and what
-// routers do is recorded behind it, if the process lives: so the status names a destination, without a weight, before they are told of it.
-func (r *split) named(destinations []traffic.Destination) []traffic.Destination {
+// Routers do is recorded behind it, if the process lives: so the status names a destination, without a weight, before they are told of it.
+func (r *Split) named(destinations []traffic.Destination) []traffic.Destination {
 	var named []traffic.Destination
 	for _, d := range destinations {
 		if w := r.update.Was.Canary.Weights; w != nil && slices.ContainsFunc(w.Additional, func(have v1alpha1.WeightDestination) bool {
@@ -60,7 +60,7 @@ func (r *split) named(destinations []traffic.Destination) []traffic.Destination 
 }
 
 // recordedAdditional are the destinations in the status that are neither of the two versions, and have a weight.
-func (r *split) recordedAdditional() []traffic.Destination {
+func (r *Split) recordedAdditional() []traffic.Destination {
 	w := r.update.Was.Canary.Weights
 	if w == nil {
 		return nil
@@ -77,9 +77,9 @@ func (r *split) recordedAdditional() []traffic.Destination {
 
 // lookAtExperiment asks for the Experiment itself before traffic is sent to its pods. Behind the status that names them it keeps them; before
 // that it may have ended, and a cache not show it yet.
-func (r *split) lookAtExperiment() {
+func (r *Split) lookAtExperiment() {
 	name, before := r.update.Is.Canary.CurrentExperiment, r.recordedAdditional()
-	for _, d := range r.next.Additional {
+	for _, d := range r.Next.Additional {
 		sent := slices.ContainsFunc(before, func(was traffic.Destination) bool { return was.Service == d.Service && was.Hash == d.Hash })
 		if !sent && r.world.LiveExperiment != name {
 			r.journal.Need(change.NeedLiveExperiment{Name: name})
@@ -88,16 +88,16 @@ func (r *split) lookAtExperiment() {
 }
 
 // tellAdditional tells of destinations that come and go.
-func (r *split) tellAdditional() {
+func (r *Split) tellAdditional() {
 	before := r.recordedAdditional()
-	for _, d := range r.next.Additional {
+	for _, d := range r.Next.Additional {
 		if !slices.Contains(before, d) {
 			r.journal.Event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight of experiment service '%s' updated to %d", d.Service, d.Weight)
-			r.journal.Note(change.TopicRoute, fmt.Sprintf("send %s to service %s", r.target.portionText(d.Weight), d.Service), "the experiment runs")
+			r.journal.Note(change.TopicRoute, fmt.Sprintf("send %s to service %s", r.want.PortionText(d.Weight), d.Service), "the experiment runs")
 		}
 	}
 	for _, d := range before {
-		if !slices.ContainsFunc(r.next.Additional, func(n traffic.Destination) bool { return n.Service == d.Service }) {
+		if !slices.ContainsFunc(r.Next.Additional, func(n traffic.Destination) bool { return n.Service == d.Service }) {
 			r.journal.Event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight of experiment service '%s' updated to 0", d.Service)
 			r.journal.Note(change.TopicRoute, "send nothing to service "+d.Service+" any more", "the experiment is over, or the template has no pods")
 		}

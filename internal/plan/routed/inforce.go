@@ -8,13 +8,13 @@ import (
 )
 
 // recordedWeight is the canary Service's weight in the status, which goes by the name of the Service: parts change.
-func (r *split) recordedWeight() (weight int32, recorded bool) {
+func (r *Split) recordedWeight() (weight int32, recorded bool) {
 	w := r.update.Was.Canary.Weights
 	if w == nil {
 		return 0, false
 	}
 	for _, d := range []v1alpha1.WeightDestination{w.Canary, w.Stable} {
-		if d.ServiceName == r.canaryService.Name {
+		if d.ServiceName == r.CanaryService.Name {
 			return min(d.Weight, r.canary.MaxWeight), true
 		}
 	}
@@ -24,9 +24,9 @@ func (r *split) recordedWeight() (weight int32, recorded bool) {
 // seeWeight finds out which weight is in force: the one in the status, if all routers show it. If they agree on another one, a pass set that
 // and could not record it; what they show is looked at only where traffic may not go back to the stable version as it pleases. The same
 // goes for what an experiment's pods are to get.
-func (r *split) seeWeight() {
+func (r *Split) seeWeight() {
 	var recorded bool
-	r.now, recorded = r.recordedWeight()
+	r.Now, recorded = r.recordedWeight()
 	if !recorded {
 		return
 	}
@@ -35,26 +35,26 @@ func (r *split) seeWeight() {
 		additional = additional[:1]
 	}
 	for _, r.additional = range additional {
-		if r.inForce = r.carriedOut(r.of(r.now)); r.inForce {
+		if r.InForce = r.carriedOut(r.Of(r.Now)); r.InForce {
 			return
 		}
 	}
-	if r.target.stable().Certain() >= r.target.room().Enough(r.canary.MaxWeight) {
+	if r.want.Stable().Certain() >= r.want.Room().Enough(r.canary.MaxWeight) {
 		return
 	}
 	for _, r.additional = range additional {
 		weight, shown := r.shownWeight()
-		if shown && r.carriedOut(r.of(weight)) {
-			r.now, r.inForce = weight, true
+		if shown && r.carriedOut(r.Of(weight)) {
+			r.Now, r.InForce = weight, true
 			return
 		}
 	}
 }
 
 // shownWeight is the weight that the objects of all routers show, if they agree on one.
-func (r *split) shownWeight() (weight int32, shown bool) {
-	of := r.of(0)
-	for i, router := range r.routers {
+func (r *Split) shownWeight() (weight int32, shown bool) {
+	of := r.Of(0)
+	for i, router := range r.Routers {
 		interval, ok := router.Weight(of, r.objectsOf(router))
 		if !ok {
 			return 0, false
@@ -68,10 +68,10 @@ func (r *split) shownWeight() (weight int32, shown bool) {
 	return weight, shown
 }
 
-// mayCarry is the most that the canary Service may carry.
-func (r *split) mayCarry() int32 {
-	if r.inForce {
-		return r.now
+// MayCarry is the most that the canary Service may carry.
+func (r *Split) MayCarry() int32 {
+	if r.InForce {
+		return r.Now
 	}
 	return r.canary.MaxWeight
 }

@@ -19,44 +19,44 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
-// split is what the routers do as far as they show it, and what they are to do.
-type split struct {
+// Split is what the routers do as far as they show it, and what they are to do.
+type Split struct {
 	world   *world.World
 	update  *progress.Progress
 	draft   *draft.Draft
 	judge   *judge.Judge
 	journal *change.Journal
 
-	target  *target
+	want    *Want
 	canary  spec.Canary
-	routers []traffic.Router
+	Routers []traffic.Router
 	// stableService and canaryService are the Services by the part that they play now.
-	stableService, canaryService spec.Reference
-	// now is the weight of the canary Service: as the status has it, or as routers are known to have it that are elsewhere.
-	now int32
+	StableService, CanaryService spec.Reference
+	// Now is the weight of the canary Service: as the status has it, or as routers are known to have it that are elsewhere.
+	Now int32
 	// experiments are what the templates of an experiment are to get, additional those of them that routers may be told of.
 	experiments, additional []traffic.Destination
-	// inForce: before this pass every router was seen to carry out that weight. Only then is it known who carries what.
-	inForce bool
-	// next is the split to come to in this pass.
-	next traffic.Split
+	// InForce: before this pass every router was seen to carry out that weight. Only then is it known who carries what.
+	InForce bool
+	// Next is the split to come to in this pass.
+	Next traffic.Split
 }
 
-func newSplit(t *target, d *draft.Draft, judge *judge.Judge, j *change.Journal) *split {
-	return &split{
-		world: t.world, update: t.update, draft: d, judge: judge, journal: j, target: t, canary: t.canary,
-		routers: routers.For(t.world.RouteOwner(), t.canary.Traffic.Routers, t.world.Policy),
+func newSplit(t *Want, d *draft.Draft, judge *judge.Judge, j *change.Journal) *Split {
+	return &Split{
+		world: t.world, update: t.update, draft: d, judge: judge, journal: j, want: t, canary: t.canary,
+		Routers: routers.For(t.world.RouteOwner(), t.canary.Traffic.Routers, t.world.Policy),
 	}
 }
 
-// see reads the split that is in force.
-func (r *split) see() {
+// See reads the split that is in force.
+func (r *Split) See() {
 	if r.canary.PingPong && r.update.Is.Canary.StablePingPong == "" { // pingPong was set behind the first promotion: ping begins
 		r.update.Is.Canary.StablePingPong = v1alpha1.Ping
 	}
-	r.stableService, r.canaryService = r.servicesByPart()
+	r.StableService, r.CanaryService = r.servicesByPart()
 	if replaced, ok := r.replacedCanaryService(); ok {
-		r.canaryService, r.draft.Carrying = replaced, replaced.Name
+		r.CanaryService, r.draft.Carrying = replaced, replaced.Name
 	}
 	r.seeWeight()
 	r.experiments = r.experimentDestinations()
@@ -64,7 +64,7 @@ func (r *split) see() {
 }
 
 // servicesByPart are the Services as they serve now: with pingPong the status remembers whose turn it is.
-func (r *split) servicesByPart() (stable, canary spec.Reference) {
+func (r *Split) servicesByPart() (stable, canary spec.Reference) {
 	if r.canary.PingPong && r.update.Is.Canary.StablePingPong != v1alpha1.Ping {
 		return r.canary.CanaryService, r.canary.StableService
 	}
@@ -74,7 +74,7 @@ func (r *split) servicesByPart() (stable, canary spec.Reference) {
 // replacedCanaryService is the Service that the spec named before, while routes send to it and there is no update whose version could take its
 // traffic over. Where the number of pods is limited the stable version cannot have them all at once: it gets the traffic by that Service's
 // weight, as the two make room for each other, and the Service with the new name plays its part after that.
-func (r *split) replacedCanaryService() (spec.Reference, bool) {
+func (r *Split) replacedCanaryService() (spec.Reference, bool) {
 	w := r.update.Was.Canary.Weights
 	if !r.canary.Traffic.EnforceMaxSurge || r.canary.PingPong || r.target.stable() == nil || w == nil || w.Canary.Weight == 0 ||
 		r.update.State() != progress.Settled && r.update.State() != progress.Aborted {
@@ -85,17 +85,17 @@ func (r *split) replacedCanaryService() (spec.Reference, bool) {
 		return spec.Reference{}, false
 	}
 	v := r.world.Find(r.draft.Selects(name))
-	return spec.Reference{Field: r.canary.CanaryService.Field, Name: name}, v != r.target.stable() && v.Fleet().Serving() > 0
+	return spec.Reference{Field: r.canary.CanaryService.Field, Name: name}, v != r.want.Stable() && v.Fleet().Serving() > 0
 }
 
-// of is the whole split with a weight for the canary.
-func (r *split) of(weight int32) traffic.Split {
+// Of is the whole split with a weight for the canary.
+func (r *Split) Of(weight int32) traffic.Split {
 	s := traffic.Split{
 		Max:     r.canary.MaxWeight,
-		Canary:  traffic.Destination{Service: r.canaryService.Name, Hash: r.draft.Selects(r.canaryService.Name), Weight: weight},
-		Stable:  traffic.Destination{Service: r.stableService.Name, Hash: r.draft.Selects(r.stableService.Name), Weight: r.canary.MaxWeight - weight},
+		Canary:  traffic.Destination{Service: r.CanaryService.Name, Hash: r.draft.Selects(r.CanaryService.Name), Weight: weight},
+		Stable:  traffic.Destination{Service: r.StableService.Name, Hash: r.draft.Selects(r.StableService.Name), Weight: r.canary.MaxWeight - weight},
 		Managed: r.canary.Traffic.ManagedRoutes,
-		Routes:  r.routes(),
+		Routes:  r.Routes(),
 	}
 	for _, d := range r.additional {
 		if d.Weight <= s.Stable.Weight { // what they get is taken from the stable version, as far as that has it
@@ -107,16 +107,23 @@ func (r *split) of(weight int32) traffic.Split {
 	return s
 }
 
+// Stay leaves the split as it is, and says what is wrong with the objects of the routers.
+func (r *Split) Stay() {
+	r.Next = r.Of(r.Now)
+	_, problems := r.Render(r.Next)
+	r.update.Complain(problems)
+}
+
 // rendered is what one router makes of a split.
 type rendered struct {
 	router       traffic.Router
 	have, should traffic.Objects
 }
 
-func (r *split) render(s traffic.Split) ([]rendered, []spec.Problem) {
+func (r *Split) Render(s traffic.Split) ([]rendered, []spec.Problem) {
 	var out []rendered
 	var problems []spec.Problem
-	for _, router := range r.routers {
+	for _, router := range r.Routers {
 		have := r.objectsOf(router)
 		should, troubles := router.Render(s, have)
 		problems = append(problems, troubles...)
@@ -126,7 +133,7 @@ func (r *split) render(s traffic.Split) ([]rendered, []spec.Problem) {
 }
 
 // objectsOf are the objects of a router, as far as they exist.
-func (r *split) objectsOf(router traffic.Router) traffic.Objects {
+func (r *Split) objectsOf(router traffic.Router) traffic.Objects {
 	have := traffic.Objects{}
 	for _, ref := range router.Refs() {
 		if o, ok := r.world.Routes[ref.Key()]; ok {
@@ -137,8 +144,8 @@ func (r *split) objectsOf(router traffic.Router) traffic.Objects {
 }
 
 // carriedOut reports whether every router can carry out a split, and has.
-func (r *split) carriedOut(s traffic.Split) bool {
-	all, problems := r.render(s)
+func (r *Split) carriedOut(s traffic.Split) bool {
+	all, problems := r.Render(s)
 	return len(problems) == 0 && !slices.ContainsFunc(all, func(one rendered) bool { return len(one.changes("", nil)) > 0 })
 }
 
@@ -158,13 +165,13 @@ func (d rendered) changes(reason string, problems []spec.Problem) []change.Chang
 	return changes
 }
 
-// route sets the split that this pass decided on, and records it. An object that is missing or makes no sense is not written. The others are
+// Route sets the split that this pass decided on, and records it. An object that is missing or makes no sense is not written. The others are
 // set all the same, and the record stays as it was: it tells of what is in force everywhere.
-func (r *split) route(weight int32, reason, goal string) {
-	r.next = r.of(weight)
-	all, problems := r.render(r.next)
+func (r *Split) Route(weight int32, reason, goal string) {
+	r.Next = r.Of(weight)
+	all, problems := r.Render(r.Next)
 	r.update.Complain(problems)
-	if !r.draft.IsRecorded(r.routers) {
+	if !r.draft.IsRecorded(r.Routers) {
 		r.journal.Note(change.TopicWait, "the routes of other namespaces", "it is recorded first which these are")
 		return
 	}
@@ -179,16 +186,16 @@ func (r *split) route(weight int32, reason, goal string) {
 	}
 	r.lookAtExperiment()
 	r.tellAdditional()
-	if weight != r.now {
-		r.journal.Event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight updated from %d to %d", r.now, weight)
-		r.journal.Note(change.TopicRoute, fmt.Sprintf("send %s to the canary", r.target.portionText(weight)), reason)
-	} else if len(r.draft.RouteWrites) > 0 && slices.Equal(r.next.Additional, r.recordedAdditional()) {
+	if weight != r.Now {
+		r.journal.Event(v1alpha1.EventTrafficWeightUpdated, "Traffic weight updated from %d to %d", r.Now, weight)
+		r.journal.Note(change.TopicRoute, fmt.Sprintf("send %s to the canary", r.want.PortionText(weight)), reason)
+	} else if len(r.draft.RouteWrites) > 0 && slices.Equal(r.Next.Additional, r.recordedAdditional()) {
 		text, why := r.whatDiffers(weight, goal)
 		r.journal.Note(change.TopicRoute, text, why)
 	}
-	r.update.Is.Canary.Weights = &v1alpha1.TrafficWeights{Canary: recordOf(r.next.Canary), Stable: recordOf(r.next.Stable)}
+	r.update.Is.Canary.Weights = &v1alpha1.TrafficWeights{Canary: recordOf(r.Next.Canary), Stable: recordOf(r.Next.Stable)}
 	for _, d := range r.experiments {
-		if !slices.Contains(r.next.Additional, d) {
+		if !slices.Contains(r.Next.Additional, d) {
 			d.Weight = 0
 		}
 		r.update.Is.Canary.Weights.Additional = append(r.update.Is.Canary.Weights.Additional, recordOf(d))
@@ -196,7 +203,7 @@ func (r *split) route(weight int32, reason, goal string) {
 }
 
 // whatDiffers is what writes to routers are for that leave the canary's weight as it is.
-func (r *split) whatDiffers(weight int32, goal string) (text, why string) {
+func (r *Split) whatDiffers(weight int32, goal string) (text, why string) {
 	name, set, ok := r.routeStep()
 	switch {
 	case ok && set:
@@ -204,12 +211,12 @@ func (r *split) whatDiffers(weight int32, goal string) (text, why string) {
 	case ok:
 		return "remove the managed route " + name, goal
 	}
-	return fmt.Sprintf("bring the routers in line, with %s for the canary", r.target.portionText(weight)), "their weights, routes or labels differed"
+	return fmt.Sprintf("bring the routers in line, with %s for the canary", r.want.PortionText(weight)), "their weights, routes or labels differed"
 }
 
 // routeStep is the managed route that the current step sets or removes, if it is such a step.
-func (r *split) routeStep() (name string, set, ok bool) {
-	if r.update.State() != progress.Updating || r.update.At() == r.world.StepCount() || !r.canServe() {
+func (r *Split) routeStep() (name string, set, ok bool) {
+	if r.update.State() != progress.Updating || r.update.At() == r.world.StepCount() || !r.CanServe() {
 		return "", false, false
 	}
 	name, route, ok := managedRoute(r.canary.Steps[r.update.At()])
@@ -238,13 +245,13 @@ func recordOf(d traffic.Destination) v1alpha1.WeightDestination {
 	return v1alpha1.WeightDestination{Weight: d.Weight, ServiceName: d.Service, PodTemplateHash: d.Hash}
 }
 
-// routes are the managed routes that the steps so far have set and not removed again. They lead to the canary, so they are there
+// Routes are the managed routes that the steps so far have set and not removed again. They lead to the canary, so they are there
 // only while it has pods that the Service selects.
-func (r *split) routes() []traffic.Route {
-	if r.update.State() != progress.Updating || !r.canServe() {
+func (r *Split) Routes() []traffic.Route {
+	if r.update.State() != progress.Updating || !r.CanServe() {
 		return nil
 	}
-	if r.target.aim() == 0 && r.target.replicas() > 0 { // the pods go, and these before them
+	if r.want.Aim() == 0 && r.want.Replicas() > 0 { // the pods go, and these before them
 		return nil
 	}
 	set := map[string]traffic.Route{}
@@ -262,9 +269,9 @@ func (r *split) routes() []traffic.Route {
 	return routes
 }
 
-// canServe reports whether requests that are sent to the canary Service reach the new version.
-func (r *split) canServe() bool {
-	return r.world.New.Fleet().Available > 0 && r.draft.Selects(r.canaryService.Name) == r.world.New.Hash
+// CanServe reports whether requests that are sent to the canary Service reach the new version.
+func (r *Split) CanServe() bool {
+	return r.world.New.Fleet().Available > 0 && r.draft.Selects(r.CanaryService.Name) == r.world.New.Hash
 }
 
 func headerRoute(s spec.SetHeaderRoute) traffic.HeaderRoute {
@@ -300,5 +307,5 @@ func stringMatch(m *v1alpha1.StringMatch) *traffic.StringMatch {
 	return &traffic.StringMatch{Kind: traffic.Regex, Value: m.Regex}
 }
 
-// carrier is the version that the canary Service sends to, nil if it is none that is known.
-func (r *split) carrier() *world.Version { return r.world.Find(r.draft.Selects(r.canaryService.Name)) }
+// Carrier is the version that the canary Service sends to, nil if it is none that is known.
+func (r *Split) Carrier() *world.Version { return r.world.Find(r.draft.Selects(r.CanaryService.Name)) }

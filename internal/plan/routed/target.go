@@ -5,98 +5,169 @@ import (
 
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
 	"github.com/sluice-delivery/sluice/internal/plan/progress"
+	"github.com/sluice-delivery/sluice/internal/plan/target"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
-	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// target is what the current step wants, whatever is possible now: how many pods, and how much room the spec leaves for them.
-type target struct {
-	world  *world.World
-	update *progress.Progress
-	canary spec.Canary
-	// succeeds: the new version plays the stable one's part, which is gone.
-	succeeds bool
+// Target is what the current step wants of pods and Services. Up to four versions may play a part: the new one, the stable one, the one that the
+// canary Service still selects when an update overtakes another (the carrier), and the last stable one until the stable Service has left it.
+func (t *Want) Target() target.Target {
+	return target.Target{Sizes: t.sizes(), Services: t.services()}
 }
 
-// stable is the version that plays the stable one's part, nil if none does.
-func (t *target) stable() *world.Version {
-	if t.succeeds {
-		return t.world.New
-	}
-	return t.world.Stable
-}
-
-// stableBeside is that version where it is another than the new one.
-func (t *target) stableBeside() *world.Version {
-	if t.succeeds {
-		return nil
-	}
-	return t.world.StableBeside()
-}
-
-// takesOver reports whether the new version, having all its pods, is promoted as it is and takes the stable Service over then: there
-// is no need to move the traffic twice. With pingPong it is the weight that moves it.
-func (t *target) takesOver() bool {
-	return t.update.State() == progress.PromotedInFull && !t.canary.Traffic.DynamicStableScale && !t.canary.PingPong
-}
-
-// alone reports whether the stable version's ReplicaSet is gone, which somebody deleted: the new version is all there is.
-func (t *target) alone() bool {
-	return t.stable() == nil && t.world.New != nil && t.update.State() != progress.Settled
-}
-
-// replicas is how many pods carry all the traffic.
-func (t *target) replicas() int32 { return t.world.Spec.Replicas }
-
-// canarySize is how many pods the new version should have at a weight, as the current step has it (behaviour.md A6.4).
-func (t *target) canarySize(weight int32) (int32, string) {
-	if s, ok := t.canaryScale(); ok {
-		switch {
-		case s.Percent != nil:
-			return t.room().AtLeast(capacity.Share(*s.Percent, t.replicas(), t.canary.MaxWeight)), s.String()
-		case t.canary.Traffic.DynamicStableScale:
-			return t.room().AtLeast(*s.Replicas), s.String()
+func (t *Want) sizes() []target.Size {
+	var sizes []target.Size
+	stable := t.StableBeside()
+	switch {
+	case t.Abandoned():
+		if t.world.New == nil {
+			sizes = append(sizes, target.Size{Why: "the update was aborted"})
 		}
-		return *s.Replicas, s.String()
-	}
-	n := t.room().Sized(weight)
-	return n, fmt.Sprintf("%s of %d is %d", t.portionText(weight), t.replicas(), n)
-}
-
-// canaryScale is the setCanaryScale step that is in force, if one is.
-func (t *target) canaryScale() (spec.SetCanaryScale, bool) {
-	if t.update.At() == t.world.StepCount() || t.update.State() == progress.PromotedInFull || t.update.State() == progress.Aborted {
-		return spec.SetCanaryScale{}, false
-	}
-	for i := t.update.At(); i >= 0; i-- {
-		if s, ok := t.canary.Steps[i].(spec.SetCanaryScale); ok {
-			return s, s.Replicas != nil || s.Percent != nil
+		return sizes
+	case stable == nil:
+		why := "the only version takes all"
+		if t.world.New != nil {
+			why += fmt.Sprintf(" %d", t.Replicas())
 		}
+		sizes = append(sizes, target.Size{Version: t.world.New, Pods: t.Replicas(), Why: why})
+	default:
+		sizes = append(sizes, t.stableSize(stable))
+		sizes = append(sizes, t.newSize()...)
 	}
-	return spec.SetCanaryScale{}, false
+	for i := range t.world.Others {
+		v := &t.world.Others[i]
+		one := target.Size{Version: v, Pods: v.Desired(), Why: "another version has no room beside it"}
+		if v == t.split.Carrier() && t.Gives(v) {
+			one.Pods, one.Why = min(1, v.Desired()), "its traffic goes to the stable version"
+		}
+		sizes = append(sizes, one)
+	}
+	return sizes
 }
 
-// aim is how many pods the new version comes to at the current step. What the step asks for beyond the limit nobody can have, and the only
-// version there is has all, whatever its step says.
-func (t *target) aim() int32 {
-	if t.alone() {
-		return t.replicas()
-	}
-	weight := t.update.Weight(t.canary)
-	n, _ := t.canarySize(weight)
+// stableSize is all pods for the stable version, or with dynamicStableScale as many as its share of the traffic needs, and one at least while its
+// Service sends to it, since proxies answer with errors for a Service without endpoints.
+func (t *Want) stableSize(stable *world.Version) target.Size {
 	if !t.canary.Traffic.DynamicStableScale {
-		return n
+		return target.Size{Version: stable, Pods: t.Replicas(), Why: "the stable version keeps all its pods"}
 	}
-	return t.room().Beside(t.canary.MaxWeight-weight, n)
+	weight := t.canary.MaxWeight - t.Goal()
+	return target.Size{Version: stable, Pods: max(t.Room().Sized(weight), min(1, t.Replicas()))}
 }
 
-// room is what the spec leaves to both sides.
-func (t *target) room() capacity.Room { return capacity.RoomOf(t.replicas(), t.canary) }
+// newSize is how many pods the new version should have at the current step. Aborted it keeps them until its time is up, but for what the stable one
+// needs room for.
+func (t *Want) newSize() []target.Size {
+	v := t.world.New
+	if t.update.State() == progress.Aborted {
+		if v != nil && (!t.canary.Traffic.DynamicStableScale || t.canary.Traffic.AbortDelaySet) {
+			return nil
+		}
+		why := "the update was aborted, and its traffic goes back"
+		if v == nil {
+			why = "the update was aborted"
+		}
+		return []target.Size{{Version: v, Why: why}}
+	}
+	aim := t.Aim()
+	_, why := t.CanarySize(t.update.Weight(t.canary))
+	if n := t.inherited(); n > aim {
+		aim, why = n, "it takes over what "+t.split.Carrier().Name+" carries"
+	}
+	return []target.Size{{Version: v, Pods: aim, Why: why}}
+}
 
-// free is how many pods may be added to those there are.
-func (t *target) free() int32 { return t.world.FreeWithin(t.room()) }
+// Gives reports whether a version that was overtaken, and carries traffic, gives its pods up with that: where pods are scarce. The last one does not,
+// where both Services send to it: it is all there is.
+func (t *Want) Gives(carrier *world.Version) bool {
+	last := t.update.State() == progress.Settled && t.world.ObservedSelects(t.split.StableService.Name) == carrier.Hash
+	return carrier != t.Stable() && t.canary.Traffic.DynamicStableScale && !last
+}
 
-// portionText is a weight as people say it.
-func (t *target) portionText(weight int32) string {
-	return capacity.PortionText(weight, t.canary.MaxWeight)
+// inherited is how many pods the new version gets to take the part over of one that it has overtaken, where the stable version has
+// no pod that could.
+func (t *Want) inherited() int32 {
+	if c := t.split.Carrier(); c == nil || c == t.world.New || !t.StableIsDown() {
+		return 0
+	}
+	return capacity.Share(t.split.MayCarry(), t.Replicas(), t.canary.MaxWeight)
+}
+
+// StableIsDown reports whether the stable version has no available pod, though it should have.
+func (t *Want) StableIsDown() bool {
+	return t.Replicas() > 0 && t.Stable().Fleet().Available == 0
+}
+
+// Abandoned reports whether an update was aborted that cannot go back to the stable version, which is gone, while the version that it was to
+// overtake still serves: then that does so for as long as somebody tries again, or something else.
+func (t *Want) Abandoned() bool {
+	c := t.split.Carrier()
+	return t.update.State() == progress.Aborted && t.Stable() == nil && c != t.world.New && c.Fleet().Serving() > 0
+}
+
+// services are the stable Service at the stable version, and the canary Service at the new one while there is an update, and at the stable one
+// otherwise.
+func (t *Want) services() []target.Selection {
+	var services []target.Selection
+	if v := t.Stable(); v != nil {
+		services = append(services, target.Selection{Service: t.split.StableService.Name, Version: v, Why: "it is the stable version"})
+	}
+	v, why := t.world.New, "it is the new version"
+	if t.update.State() == progress.Settled || t.update.State() == progress.Aborted && !t.Alone() {
+		v, why = t.Stable(), "there is no update"
+	}
+	if v != nil {
+		services = append(services, target.Selection{Service: t.split.CanaryService.Name, Version: v, Why: why})
+	}
+	return services
+}
+
+// Idle are the versions of no use.
+func (t *Want) Idle() []target.Idle {
+	var idle []target.Idle
+	traffic, services := t.canary.Traffic, t.world.WithUnnamed(t.split.StableService.Name, t.split.CanaryService.Name)
+	aborted := t.update.State() == progress.Aborted && traffic.AbortScaleDown && t.world.New != nil
+	if aborted && t.StableBeside().Fleet().Serving() >= t.Replicas() && (!traffic.DynamicStableScale || traffic.AbortDelaySet) {
+		idle = append(idle, target.Idle{
+			Version: t.world.New, Delay: traffic.AbortScaleDownDelay, Aborted: true, Whole: t.world.New.Desired(), Why: "the update was aborted", Services: services,
+		})
+	}
+	return append(idle, target.Replaced(t.world.Others, nil, traffic.ScaleDownDelayRevisionLimit, target.Idle{
+		Delay: traffic.ScaleDownDelay, Why: "neither the new nor the stable version", Services: services,
+	})...)
+}
+
+// Goal is the weight that the canary should come to at the current step.
+func (t *Want) Goal() int32 {
+	switch {
+	case t.update.State() == progress.Settled:
+		return 0
+	case t.split.draft.Selects(t.split.CanaryService.Name) != t.update.Is.CurrentPodHash: // it carries another version, or all of them
+		return 0
+	case t.TakesOver():
+		return t.split.Now
+	}
+	return t.update.Weight(t.canary)
+}
+
+// WhyGoal is why that weight.
+func (t *Want) WhyGoal() string {
+	switch state := t.update.State(); {
+	case state == progress.Aborted:
+		return "the update was aborted"
+	case state == progress.Settled:
+		return "the stable version is the current one"
+	case t.split.Carrier() != t.world.New:
+		return "another version has overtaken it"
+	case state == progress.PromotedInFull:
+		return "a full promotion was requested"
+	case t.update.At() == t.world.StepCount():
+		return "all steps are done"
+	}
+	return fmt.Sprintf("step %d of %d", t.update.At()+1, t.world.StepCount())
+}
+
+// Gradual reports whether traffic may follow the pods one by one, instead of waiting for all that a step asks for.
+func (t *Want) Gradual() bool {
+	return t.canary.Traffic.EnforceMaxSurge || t.update.State() == progress.PromotedInFull || t.update.FastRollback()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/plan/move"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -32,14 +33,14 @@ type capacity struct {
 func (r *rules) kept(what string) {
 	now := r.servingNow()
 	if must := min(r.serving, r.floor-r.missing); now < must {
-		r.history.fail("capacity", "%s: %d available pods serve now, less than %d: %s", what, now, must, summary(r.world))
+		r.history.fail(move.Capacity.Name, "%s: %d available pods serve now, less than %d: %s", what, now, must, summary(r.world))
 	}
 }
 
 // surge holds after pods were added.
 func (r *rules) surge() {
 	if now := r.world.PodCount(); now > max(r.pods, r.ceiling) {
-		r.history.fail("surge", "%d pods, more than %d: %s", now, r.ceiling, summary(r.world))
+		r.history.fail(move.Capacity.Name, "%d pods, more than %d: %s", now, r.ceiling, summary(r.world))
 	}
 }
 
@@ -186,7 +187,7 @@ func (r *rules) decision(p sim.Pass, s spec.Rollout) {
 			gone := deletion.ReplicaSet
 			next[gone.Name] = 0
 			if replicas(gone)+int(gone.Status.Replicas) > 0 {
-				r.history.fail("capacity", "%s is deleted with its pods", gone.Name)
+				r.history.fail(move.Capacity.Name, "%s is deleted with its pods", gone.Name)
 			}
 		}
 	}

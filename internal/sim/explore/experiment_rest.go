@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/plan/move"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -29,7 +30,7 @@ func (r *experimentRules) rest() {
 	}
 	for service, weight := range r.shares() {
 		if weight > 0 && service != canaryService && service != stableService && !r.runs(service) {
-			r.fail("weight", "%d %% of the traffic still go to %s: %s", weight, service, r.lab.summary())
+			r.fail(move.Weight.Name, "%d %% of the traffic still go to %s: %s", weight, service, r.lab.summary())
 		}
 	}
 }
@@ -102,7 +103,7 @@ func (r *experimentRules) end() {
 	}
 	for service, weight := range r.shares() {
 		if service != canaryService && service != stableService {
-			r.fail("weight", "the route still names %s with %d %%", service, weight)
+			r.fail(move.Weight.Name, "the route still names %s with %d %%", service, weight)
 		}
 	}
 }

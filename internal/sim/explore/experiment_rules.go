@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/move"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -94,7 +95,7 @@ func (r *experimentRules) routed() {
 		hash := w.Selects(service)
 		i := slices.IndexFunc(w.Versions(), func(v sim.Version) bool { return v.Hash == hash && v.Experiment != "" })
 		if hash == "" || i < 0 || w.Versions()[i].Wanted == 0 {
-			r.fail("weight", "%d %% of the traffic go to %s, which is to have no pods", weight, service)
+			r.fail(move.Weight.Name, "%d %% of the traffic go to %s, which is to have no pods", weight, service)
 		}
 	}
 }
@@ -139,7 +140,7 @@ func (r *experimentRules) planned(p sim.ExperimentPass) {
 		}
 		r.size(ex, u.To)
 		if over, ended := r.over[ex.UID]; replicas(u.From) > 0 && replicas(u.To) == 0 && ended && now.Before(over.Add(resolved.ScaleDownDelay)) {
-			r.fail("delay", "%s loses its pods %s after the end, not %s", u.To.Name, now.Sub(over), resolved.ScaleDownDelay)
+			r.fail(move.Delay.Name, "%s loses its pods %s after the end, not %s", u.To.Name, now.Sub(over), resolved.ScaleDownDelay)
 		}
 	}
 	for _, c := range p.Plan.Grow {

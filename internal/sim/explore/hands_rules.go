@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/plan/move"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -65,7 +66,7 @@ func (r *rules) released(p sim.Pass, s spec.Rollout, status v1alpha1.RolloutStat
 		}
 		for _, rs := range p.Observed.ReplicaSets {
 			if n := max(replicas(rs), int(rs.Status.Replicas)); hashOf(rs) != status.StableRS && n > 0 {
-				r.history.fail("release", "%s is given back and would send to %d pods of %s", u.From.Name, n, rs.Name)
+				r.history.fail(move.Release.Name, "%s is given back and would send to %d pods of %s", u.From.Name, n, rs.Name)
 			}
 		}
 	}

@@ -21,16 +21,16 @@ type recording struct {
 	roundTrip bool
 	alone     bool
 	begins    []string
-	moves     []move
+	moves     []act
 	// meanwhiles are moves in the middle of a pass, which take their turn where there is occasion.
-	meanwhiles []move
+	meanwhiles []act
 	end        time.Duration
 	fates      []happening
 	byKind     map[string][]happening
 }
 
 // move is something that people did.
-type move struct {
+type act struct {
 	at   time.Duration
 	name string
 	acts []string
@@ -91,7 +91,7 @@ func (r *recording) String() string {
 	for _, act := range r.begins {
 		line("    %s", act)
 	}
-	tell := func(kind string, moves []move) {
+	tell := func(kind string, moves []act) {
 		for _, m := range moves {
 			line("\n%s %s %s", kind, m.at, m.name)
 			for _, act := range m.acts {
@@ -169,7 +169,7 @@ func (r *recording) read(line string) (acts *[]string, err error) {
 		r.end, err = time.ParseDuration(rest)
 	case "move", "meanwhile":
 		at, name, _ := strings.Cut(rest, " ")
-		m := move{name: name}
+		m := act{name: name}
 		m.at, err = time.ParseDuration(at)
 		into := &r.moves
 		if word == "meanwhile" {
@@ -251,7 +251,7 @@ func (h *history) noting(do func()) {
 		do()
 		return
 	}
-	m, into := move{at: h.until, name: h.doing}, &r.moves
+	m, into := act{at: h.until, name: h.doing}, &r.moves
 	if h.between {
 		m.at, into = h.world.Elapsed(), &r.meanwhiles
 	}

@@ -20,7 +20,7 @@ var routedMutants = map[string]struct {
 	"moves weight before pods": {"weight", says(func(o plan.Observed, p *plan.Plan) {
 		p.Route = sees(func(rs *appsv1.ReplicaSet) { rs.Status.AvailableReplicas = *rs.Spec.Replicas })(o).Route
 	})},
-	"shrinks before it routes":                 {"shrink", says(shrinkAtOnce)},
+	"shrinks before it routes":                 {"weight", says(shrinkAtOnce)},
 	"points a Service that carries weight":     {"weight", says(pointAtOnce)},
 	"forgets the delay of a superseded canary": {"delay", sees(pastDeadline)},
 	"raises the weight during an abort": {"abort", says(func(o plan.Observed, p *plan.Plan) {

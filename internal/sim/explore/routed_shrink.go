@@ -2,6 +2,7 @@ package explore
 
 import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan/move"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -18,7 +19,7 @@ func (r *rules) shrunk(p sim.Pass, s spec.Rollout, c spec.Canary, hash string, n
 			}
 			for _, rs := range p.Observed.ReplicaSets {
 				if hashOf(rs) != hash && carries(rs) > 0 && carries(find(p.Observed, hash)) > 0 {
-					r.history.fail("service", "%s is scaled to nothing while %s selects it: %s", hash, service, summary(r.world))
+					r.history.fail(move.Service.Name, "%s is scaled to nothing while %s selects it: %s", hash, service, summary(r.world))
 				}
 			}
 		}
@@ -26,15 +27,15 @@ func (r *rules) shrunk(p sim.Pass, s spec.Rollout, c spec.Canary, hash string, n
 	}
 	for route, share := range r.split(r.picture()) { // as it was before the pass: what it moves has to be seen first
 		if need := needed(s, c, share, hash, status.CurrentPodHash); to < need {
-			r.history.fail("shrink", "%s is scaled from %d to %d and carries %.3f of %s: %s", hash, from, to, share.of(hash), route, summary(r.world))
+			r.history.fail(move.Weight.Name, "%s is scaled from %d to %d and carries %.3f of %s: %s", hash, from, to, share.of(hash), route, summary(r.world))
 		}
 	}
 	if to == 0 && s.Replicas > 0 && now.services[r.stableService(c)] == hash {
-		r.history.fail("shrink", "%s is scaled to nothing while the stable service selects it: %s", hash, summary(r.world))
+		r.history.fail(move.Service.Name, "%s is scaled to nothing while the stable service selects it: %s", hash, summary(r.world))
 	}
 	d, left := r.weights.left[hash]
 	if left && !createdAfter(find(p.Observed, hash), d.at) && hash != current(status) && r.world.Now().Before(d.at.Add(d.delay)) && r.newerKept(p.Observed, status, hash) < c.Traffic.ScaleDownDelayRevisionLimit {
-		r.history.fail("delay", "%s is scaled from %d to %d, %s after the traffic left it, not %s: %s", hash, from, to, r.world.Now().Sub(d.at), d.delay, summary(r.world))
+		r.history.fail(move.Delay.Name, "%s is scaled from %d to %d, %s after the traffic left it, not %s: %s", hash, from, to, r.world.Now().Sub(d.at), d.delay, summary(r.world))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/move"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -65,7 +66,7 @@ func (r *rules) moved(p sim.Pass, s spec.Rollout, c spec.Canary, now, next pictu
 				continue
 			}
 			if need := needed(s, c, then, hash, status.CurrentPodHash); have < need {
-				r.history.fail("weight", "%s: %s gets %.3f instead of %.3f with %d available pods, needing %d: %s", route, hash, then.of(hash), was.of(hash), have, need, summary(r.world))
+				r.history.fail(move.Weight.Name, "%s: %s gets %.3f instead of %.3f with %d available pods, needing %d: %s", route, hash, then.of(hash), was.of(hash), have, need, summary(r.world))
 			}
 			from := p.Observed.Rollout.Status
 			if hash == status.CurrentPodHash && status.Abort && from.Abort && from.AbortedAt != nil && status.StableRS != hash {
@@ -82,6 +83,6 @@ func (r *rules) pointed(p sim.Pass, s spec.Rollout, c spec.Canary, u change.Upda
 		return
 	}
 	if carries(find(p.Observed, to)) == 0 && (from == "" || carries(find(p.Observed, from)) > 0) {
-		r.history.fail("service", "%s is pointed at %s, which has no available pod: %s", u.From.Name, to, summary(r.world))
+		r.history.fail(move.Service.Name, "%s is pointed at %s, which has no available pod: %s", u.From.Name, to, summary(r.world))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/plan/move"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -212,10 +213,10 @@ func (r *rules) people(p sim.Pass) {
 	if ro.Spec.Paused && !ro.Status.Abort {
 		for _, c := range slices.Concat(p.Plan.Grow, p.Plan.Shrink) {
 			if update, ok := c.(change.UpdateReplicaSet); ok && replicas(update.From) != replicas(update.To) {
-				r.history.fail("people", "%s is scaled while spec.paused is set", update.From.Name)
+				r.history.fail(move.Frozen.Name, "%s is scaled while spec.paused is set", update.From.Name)
 			}
 			if creation, ok := c.(change.CreateReplicaSet); ok && replicas(creation.ReplicaSet) > 0 {
-				r.history.fail("people", "%s gets pods while spec.paused is set", creation.ReplicaSet.Name)
+				r.history.fail(move.Frozen.Name, "%s gets pods while spec.paused is set", creation.ReplicaSet.Name)
 			}
 		}
 	}

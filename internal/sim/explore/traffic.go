@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/plan/move"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -112,15 +113,15 @@ func (r *rules) gates(p sim.Pass, s spec.Rollout) {
 		have, replicas, whole := carries(find(p.Observed, to)), int(s.Replicas), int(s.Replicas-b.MaxUnavailable)
 		switch leaving := carries(find(p.Observed, selected(u.From))); {
 		case replicas > 0 && have == 0:
-			r.history.fail("traffic", "%s is pointed at %s, which has no available pod", b.ActiveService, to)
+			r.history.fail(move.Service.Name, "%s is pointed at %s, which has no available pod", b.ActiveService, to)
 		case have < min(whole, leaving) && selected(u.From) != r.byHand: // an edit gives nobody a claim
-			r.history.fail("traffic", "%s is pointed at %s, which has %d available pods, instead of at %d", b.ActiveService, to, have, leaving)
+			r.history.fail(move.Service.Name, "%s is pointed at %s, which has %d available pods, instead of at %d", b.ActiveService, to, have, leaving)
 		}
 		if r.mayServe(p.Observed, status, to) {
 			continue
 		}
 		if have < whole {
-			r.history.fail("traffic", "%s is switched to %s, of which %d of %d pods are available", b.ActiveService, to, have, replicas)
+			r.history.fail(move.Service.Name, "%s is switched to %s, of which %d of %d pods are available", b.ActiveService, to, have, replicas)
 		}
 		if closed := r.closed(b, status, to); closed != "" {
 			r.history.fail("gate", "%s is switched to %s, and %s", b.ActiveService, to, closed)
@@ -188,11 +189,11 @@ func (r *rules) delays(p sim.Pass, s spec.Rollout) {
 		switch {
 		case to >= int(s.Replicas):
 		case r.sendsTo(b.ActiveService, hash):
-			r.history.fail("traffic", "%s is scaled down to %d while %s sends to it", u.To.Name, to, b.ActiveService)
+			r.history.fail(move.Service.Name, "%s is scaled down to %d while %s sends to it", u.To.Name, to, b.ActiveService)
 		case hash == status.StableRS:
-			r.history.fail("traffic", "%s is scaled down to %d, and is what everything would go back to", u.To.Name, to)
+			r.history.fail(move.Service.Name, "%s is scaled down to %d, and is what everything would go back to", u.To.Name, to)
 		case r.tooEarly(hash) && !createdAfter(u.From, r.left[hash].at) && r.newerKept(p.Observed, status, hash) < b.ScaleDownDelayRevisionLimit:
-			r.history.fail("delay", "%s is scaled down %s after the traffic left it, and not after %s", u.To.Name,
+			r.history.fail(move.Delay.Name, "%s is scaled down %s after the traffic left it, and not after %s", u.To.Name,
 				r.world.Now().Sub(r.left[hash].at), r.left[hash].delay)
 		}
 	}

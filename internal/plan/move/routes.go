@@ -1,4 +1,4 @@
-package draft
+package move
 
 import (
 	"fmt"
@@ -18,21 +18,21 @@ const releaseRetry = 30 * time.Second
 
 // releaseRoutes releases routes, and reports whether the stable version can carry what comes by them. Where it cannot, those that send to this
 // Rollout's Services stay as they are.
-func (d *Draft) releaseRoutes(routes []change.WriteRoute) (carried bool) {
+func (m *Mover) releaseRoutes(routes []change.WriteRoute) (carried bool) {
 	carried = true
 	for _, route := range routes {
-		route.Release, route.Independent = true, !d.sendsHere(route.From)
+		route.Release, route.Independent = true, !m.sendsHere(route.From)
 		switch {
-		case !route.Independent && carried && !d.carriesAlone():
+		case !route.Independent && carried && !m.carriesAlone():
 			carried = false
 		case !route.Independent && !carried:
-		case d.releaseRefused(route):
+		case m.releaseRefused(route):
 		default:
-			d.RouteWrites = append(d.RouteWrites, route)
-			d.journal.Note(change.TopicRoute, "release "+route.From.GetKind()+" "+route.From.GetName(), route.Reason)
+			m.draft.RouteWrites = append(m.draft.RouteWrites, route)
+			m.journal.Note(change.TopicRoute, "release "+route.From.GetKind()+" "+route.From.GetName(), route.Reason)
 		}
 		if !route.Independent && carried {
-			d.tied++
+			m.draft.Tied++
 		}
 	}
 	return carried
@@ -41,12 +41,12 @@ func (d *Draft) releaseRoutes(routes []change.WriteRoute) (carried bool) {
 // sendsHere reports whether an object of a traffic router names a Service of this Rollout: one of the spec, or one that it has marked and not
 // given back yet. Only then may requests come by it, and pods and Services wait for its release. What is noted on any other object has no
 // claim to hold this Rollout: anybody may have written it.
-func (d *Draft) sendsHere(o *unstructured.Unstructured) bool {
+func (m *Mover) sendsHere(o *unstructured.Unstructured) bool {
 	services := map[string]bool{}
-	for _, ref := range spec.Services(d.world.Rollout) {
+	for _, ref := range spec.Services(m.world.Rollout) {
 		services[ref.Name] = true
 	}
-	for _, s := range d.world.UnnamedServices() {
+	for _, s := range m.world.UnnamedServices() {
 		services[s.Name] = true
 	}
 	return namesAny(o.Object["spec"], services)
@@ -72,22 +72,22 @@ func namesAny(value any, services map[string]bool) bool {
 }
 
 // releaseRefused reports whether the API server has refused a release a moment ago. It is tried again after a while; meanwhile the rest goes on.
-func (d *Draft) releaseRefused(route change.WriteRoute) bool {
+func (m *Mover) releaseRefused(route change.WriteRoute) bool {
 	key := traffic.KeyOf(route.From)
-	refusal, known := d.world.RouteRefusals[routers.FormatKey(key)]
+	refusal, known := m.world.RouteRefusals[routers.FormatKey(key)]
 	if !known {
 		return false
 	}
 	object := fmt.Sprintf("%s %q", key.Kind, key.Name)
-	if key.Namespace != d.world.Rollout.Namespace {
+	if key.Namespace != m.world.Rollout.Namespace {
 		object += " of namespace " + key.Namespace
 	}
-	d.Unreleased = append(d.Unreleased, object+": "+refusal.Message)
+	m.draft.Unreleased = append(m.draft.Unreleased, object+": "+refusal.Message)
 	again := refusal.At.Add(releaseRetry)
-	if !d.world.Now.Before(again) {
+	if !m.world.Now.Before(again) {
 		return false
 	}
-	d.journal.Note(change.TopicWait, "the release of "+object, refusal.Message)
-	d.journal.WakeAt(again)
+	m.journal.Note(change.TopicWait, "the release of "+object, refusal.Message)
+	m.journal.WakeAt(again)
 	return true
 }

@@ -1,4 +1,4 @@
-package draft
+package move
 
 import (
 	"fmt"
@@ -21,44 +21,44 @@ const notNamed = "the Rollout does not name it any more"
 // GiveBack releases what this Rollout has marked as its own and does not name any more: routes of other routers than those, and Services.
 // Requests may still come by them. So the stable version has its pods first; then routes send to its Service alone; and only when no route
 // is seen to tell the Services apart are these released.
-func (d *Draft) GiveBack(named ...traffic.Router) {
-	d.recordElsewhere(named)
-	unnamed := d.world.UnnamedServices()
-	d.tied = len(d.RouteWrites)
-	if !d.releaseRoutes(d.unnamedRoutes(named)) || len(d.update.Problems) > 0 || d.tied > 0 && d.answer(unnamed) {
+func (m *Mover) GiveBack(named ...traffic.Router) {
+	m.draft.RecordElsewhere(named)
+	unnamed := m.world.UnnamedServices()
+	m.draft.Tied = len(m.draft.RouteWrites)
+	if !m.releaseRoutes(m.unnamedRoutes(named)) || len(m.update.Problems) > 0 || m.draft.Tied > 0 && m.answer(unnamed) {
 		return
 	}
 	for _, s := range unnamed {
-		if s.Name != d.Carrying {
-			d.release(s.Name)
+		if s.Name != m.draft.Carrying {
+			m.release(s.Name)
 		}
 	}
 }
 
 // carriesAlone reports whether the stable version can take what routes send to another one still, as far as it is to have pods for that.
-func (d *Draft) carriesAlone() bool {
-	stable := d.world.StableBeside()
+func (m *Mover) carriesAlone() bool {
+	stable := m.world.StableBeside()
 	if stable == nil {
 		return true
 	}
-	needed := min(1, d.world.Spec.Replicas)
-	if d.world.IsBlueGreen() {
-		needed = d.world.Spec.Replicas
+	needed := min(1, m.world.Spec.Replicas)
+	if m.world.IsBlueGreen() {
+		needed = m.world.Spec.Replicas
 	}
 	if have := stable.Certain(); have < needed {
-		d.journal.Note(change.TopicWait, "the routes keep their weights", fmt.Sprintf("%d of %d pods of the stable version available", have, needed))
+		m.journal.Note(change.TopicWait, "the routes keep their weights", fmt.Sprintf("%d of %d pods of the stable version available", have, needed))
 		return false
 	}
 	return true
 }
 
 // answer reports whether each of the Services selects a version that has pods.
-func (d *Draft) answer(services []*corev1.Service) bool {
-	return !slices.ContainsFunc(services, func(s *corev1.Service) bool { return d.world.Find(d.Selects(s.Name)).Fleet().Serving() == 0 })
+func (m *Mover) answer(services []*corev1.Service) bool {
+	return !slices.ContainsFunc(services, func(s *corev1.Service) bool { return m.world.Find(m.draft.Selects(s.Name)).Fleet().Serving() == 0 })
 }
 
 // unnamedRoutes take out of objects that the spec does not name any more what a router put there for this Rollout.
-func (d *Draft) unnamedRoutes(named []traffic.Router) []change.WriteRoute {
+func (m *Mover) unnamedRoutes(named []traffic.Router) []change.WriteRoute {
 	keep := map[traffic.Key]bool{}
 	for _, router := range named {
 		for _, ref := range router.Refs() {
@@ -66,10 +66,10 @@ func (d *Draft) unnamedRoutes(named []traffic.Router) []change.WriteRoute {
 		}
 	}
 	var writes []change.WriteRoute
-	owner := d.world.RouteOwner()
-	for _, key := range slices.SortedFunc(maps.Keys(d.world.Routes), world.CompareKeys) {
-		from := d.world.Routes[key]
-		if keep[key] || !d.world.MaySee(key) || !slices.Contains(routers.Owners(from, d.world.Policy), types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}) {
+	owner := m.world.RouteOwner()
+	for _, key := range slices.SortedFunc(maps.Keys(m.world.Routes), world.CompareKeys) {
+		from := m.world.Routes[key]
+		if keep[key] || !m.world.MaySee(key) || !slices.Contains(routers.Owners(from, m.world.Policy), types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}) {
 			continue
 		}
 		to := routers.Release(owner, from)

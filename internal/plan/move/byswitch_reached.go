@@ -1,0 +1,50 @@
+package move
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan/world"
+)
+
+// overtake gives up at once, without the delay, what the last update brought up and never switched to: nobody can go back to
+// a version that never served. Where that is not known for certain the version has its delay, and its gates again if it comes back.
+func (p *BySwitch) overtake() {
+	last := p.world.Find(p.update.Was.CurrentPodHash)
+	if !p.update.Begun || p.update.Deserted() || last == nil || last.Desired() == 0 || last == p.world.New || last == p.world.Stable ||
+		last.Hash == p.update.Was.BlueGreen.ActiveSelector {
+		return
+	}
+	edited := last.Hash == p.world.ObservedSelects(p.bluegreen.ActiveService)
+	if edited && !p.wasHeld() { // or switched to, by a pass that could not record it
+		return
+	}
+	if edited || p.mayHaveServed(last) {
+		world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
+		return
+	}
+	world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, p.world.Second().UTC().Format(time.RFC3339))
+}
+
+// mayHaveServed reports whether requests may have reached a version that was never promoted: one that was aborted may have been so after the
+// switch, and one that came back from an earlier revision may have served then.
+func (p *BySwitch) mayHaveServed(v *world.Version) bool {
+	return p.update.Was.Abort || p.update.Was.AbortedAt != nil || v.Annotations[v1alpha1.RevisionHistoryAnnotation] != "" || v.Delaying(p.world.Now) ||
+		v.Annotations[v1alpha1.ReachedAnnotation] != ""
+}
+
+// wasHeld reports whether the update before this one waited for its gate, and no pass can have switched to it.
+func (p *BySwitch) wasHeld() bool {
+	i := slices.IndexFunc(p.update.Was.PauseConditions, func(c v1alpha1.PauseCondition) bool { return c.Reason == v1alpha1.PauseReasonBlueGreenPause })
+	return i >= 0 && p.bluegreen.Gate != nil && (p.bluegreen.Gate.Indefinite || p.world.Now.Before(p.update.Was.PauseConditions[i].StartTime.Add(p.bluegreen.Gate.Duration)))
+}
+
+// noteReached notes on a version that the active Service leaves that requests have reached it, where the status does not say so: somebody's
+// edit sent there, or a pass that could not record its switch. The note is written before the Service leaves.
+func (p *BySwitch) noteReached() {
+	v := p.world.Find(p.world.ObservedSelects(p.bluegreen.ActiveService))
+	if v.Desired() > 0 && v != p.world.Stable && v.Hash != p.update.Was.BlueGreen.ActiveSelector && v.Annotations[v1alpha1.ReachedAnnotation] == "" {
+		world.SetKey(&p.draft.Edit(v).Annotations, v1alpha1.ReachedAnnotation, "true")
+	}
+}

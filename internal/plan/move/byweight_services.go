@@ -1,0 +1,140 @@
+package move
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
+	"github.com/sluice-delivery/sluice/internal/plan/target"
+	"github.com/sluice-delivery/sluice/internal/plan/world"
+)
+
+var stableByWeight = []wait[*ByWeight]{
+	{Service, "pods for the stable Service", (*ByWeight).stableAwaitsPods},
+}
+
+var canaryByWeight = []wait[*ByWeight]{
+	{Weight, "no weight on the canary Service", (*ByWeight).awaitsNoWeight},
+	{Service, "pods for the canary Service", (*ByWeight).canaryAwaitsPods},
+}
+
+// pointServices points both Services at their versions, each when that takes traffic from nobody who cannot be replaced: while its
+// weight is nothing, or to pods that can carry it.
+func (r *ByWeight) pointServices() {
+	for _, s := range r.want.Target().Services {
+		if s.Service == r.split.StableService.Name {
+			r.pointStable(s)
+		} else {
+			r.pointCanary(s)
+		}
+	}
+}
+
+func (r *ByWeight) pointStable(s target.Selection) {
+	r.point(s, "service "+s.Service+" to select the stable version", stableByWeight)
+}
+
+func (r *ByWeight) pointCanary(s target.Selection) {
+	if !r.point(s, fmt.Sprintf("service %s to select %s", s.Service, s.Version.Name), canaryByWeight) && r.awaitsNoWeight(s) == "" {
+		r.leaveOvertaken(s.Service)
+	}
+}
+
+// point points a Service at a version unless a rule has it wait, and reports whether it selects that by now.
+func (r *ByWeight) point(s target.Selection, what string, rules []wait[*ByWeight]) bool {
+	if missing := awaits(r, r.scene, s, rules); missing != "" {
+		r.wait(what, missing)
+		return false
+	}
+	r.draft.Point(s.Service, s.Version.Hash, s.Why)
+	return true
+}
+
+// stableAwaitsPods: the stable version has the pods for what it will carry once the stable Service selects it.
+func (r *ByWeight) stableAwaitsPods(s target.Selection) string {
+	have, needed := s.Version.Fleet().Serving(), r.neededByStable()
+	if have < needed || s.Version.Stale() {
+		return fmt.Sprintf("%d of %d pods available", have, needed)
+	}
+	return ""
+}
+
+// neededByStable is how many pods the stable version needs before the stable Service selects it.
+func (r *ByWeight) neededByStable() int32 {
+	name, v, least := r.split.StableService.Name, r.want.Stable(), min(1, r.want.Replicas())
+	needed := max(least, r.want.Room().Enough(r.carriedByStable(v)))
+	from := r.world.Find(r.draft.Selects(name))
+	switch {
+	case from != nil && r.update.State() == progress.Settled && r.EnforceMaxSurge: // the two share the room, and neither can have enough
+		return max(least, min(needed, from.Fleet().Serving()))
+	case !r.draft.Owned(name): // it selects pods of all versions so far, and of none but these then
+		return max(least, v.Desired())
+	}
+	return needed
+}
+
+// awaitsStable reports whether the stable Service sends to a version still that is no part of any update, since the stable one has too few pods.
+func (r *ByWeight) awaitsStable(v *world.Version) bool {
+	return r.update.State() == progress.Settled && r.want.Stable() != nil && r.draft.Selects(r.split.StableService.Name) == v.Hash && r.want.Stable().Fleet().Serving() < r.neededByStable()
+}
+
+// carriedByStable is the weight that a version will carry once the stable Service selects it: all, as long as nobody knows what is in force.
+func (r *ByWeight) carriedByStable(v *world.Version) int32 {
+	switch weight := r.canary.MaxWeight - r.split.Now; {
+	case r.split.InForce && weight == 0:
+		return 0
+	case r.split.InForce && r.split.Carrier() != v:
+		return weight
+	}
+	return r.canary.MaxWeight
+}
+
+// awaitsNoWeight: the canary Service carries nothing, or the new version can stand in for whoever carries it.
+func (r *ByWeight) awaitsNoWeight(s target.Selection) string {
+	carries := r.split.Now > 0 && (r.split.Carrier() != nil || !r.split.InForce)
+	if carries && (s.Version != r.world.New || !r.standsIn()) {
+		return fmt.Sprintf("it carries %s of the traffic", r.want.PortionText(r.split.Now))
+	}
+	return ""
+}
+
+// standsIn reports whether the new version can take over from one that was overtaken, there being no stable one to do so, or none that
+// has a pod. One that somebody has aborted does so only where nobody serves any more.
+func (r *ByWeight) standsIn() bool {
+	if r.want.Abandoned() {
+		return false
+	}
+	return (r.want.Alone() || r.want.StableIsDown()) && r.world.New.Certain() >= max(min(1, r.want.Replicas()), r.want.Room().Enough(r.split.MayCarry()))
+}
+
+// canaryAwaitsPods: whoever asks the canary Service by its name is answered, also while it has no weight.
+func (r *ByWeight) canaryAwaitsPods(s target.Selection) string {
+	if have, needed := s.Version.Fleet().Serving(), r.neededByCanary(s.Service, s.Version); have < needed {
+		return fmt.Sprintf("%d of %d pods available", have, needed)
+	}
+	return ""
+}
+
+// neededByCanary is how many pods a version needs before the canary Service selects it.
+func (r *ByWeight) neededByCanary(name string, v *world.Version) int32 {
+	switch {
+	case r.want.Replicas() == 0:
+		return 0
+	case r.split.MayCarry() == 0 && (r.update.State() == progress.Aborted || r.canary.PingPong && r.draft.Owned(name)): // nobody sends to it
+		return 0
+	case !r.draft.Owned(name):
+		return max(1, v.Desired())
+	}
+	return 1
+}
+
+// leaveOvertaken lends the canary Service to the stable version for as long as the new one has no pods, so that what was overtaken can go: one
+// that selects it, or that tells no versions apart.
+func (r *ByWeight) leaveOvertaken(name string) {
+	stable := r.want.Stable()
+	overtaken := slices.ContainsFunc(r.world.Others, func(v world.Version) bool { return v.Desired() > 0 })
+	if !overtaken || r.split.Carrier() == stable || stable.Fleet().Serving() < max(1, r.neededByCanary(name, stable)) {
+		return
+	}
+	r.draft.Point(name, stable.Hash, "the new version is not available yet, and another has overtaken the one before")
+}

@@ -1,0 +1,147 @@
+package move
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/capacity"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
+	"github.com/sluice-delivery/sluice/internal/plan/world"
+)
+
+var sizesByWeight = []limit[*ByWeight]{
+	{Weight, "carry as the stable version", (*ByWeight).carryStable},
+	{Capacity, "fit by weight", (*ByWeight).fit},
+	{Weight, "keep the share", (*ByWeight).keepShare},
+	{Service, "keep what serves", (*ByWeight).keepServing},
+	{Weight, "keep what is unknown", (*ByWeight).keepUnknown},
+	{Live, "look at routes", (*ByWeight).look},
+}
+
+// carryStable gives the stable version the pods for what it carries now and will carry next.
+func (r *ByWeight) carryStable(s sizes) {
+	one := s.of(r.want.StableBeside())
+	if one == nil || one.Version == nil || !r.DynamicStableScale {
+		return
+	}
+	weight := r.canary.MaxWeight - min(r.split.Now, r.want.Goal())
+	one.to = max(r.want.Room().Keeps(weight, r.world.New.Desired(), r.want.Aim()), min(1, r.want.Replicas()))
+	one.Why = fmt.Sprintf("%s of %d is %d", r.want.PortionText(weight), r.want.Replicas(), one.to)
+}
+
+// fit lets versions grow into what room there is, the stable one first, and makes room for them.
+func (r *ByWeight) fit(s sizes) {
+	free, first := r.want.Free(), r.world.New
+	if stable := r.want.StableBeside(); stable != nil {
+		first = stable
+	}
+	for _, v := range slices.Compact([]*world.Version{first, r.world.New}) {
+		one := s.of(v)
+		if one == nil {
+			continue
+		}
+		wanted := one.to
+		one.to = capacity.RoomFor(v.Desired(), r.restart.WithSurge(v, wanted), free)
+		free -= max(0, one.to-v.Desired())
+		if v == first {
+			r.giveRoom(s, v, wanted)
+		}
+	}
+}
+
+// giveRoom takes pods of versions away that are part of no update where one that is to have so many has no room beside them, and Services
+// send to them still: as many as leave the minimum available. One that the stable Service selects in particular shares the room until it is
+// outnumbered; one that only the canary Service selects keeps its pods until that has left it.
+func (r *ByWeight) giveRoom(s sizes, to *world.Version, wanted int32) {
+	if !r.EnforceMaxSurge || r.want.Free() > 0 || to.Desired() >= wanted {
+		return
+	}
+	shared := slices.ContainsFunc(world.ServiceNames(r.canary), func(name string) bool { return r.entry(name).after == "" })
+	serving := to.Fleet().Serving()
+	for _, v := range r.world.Others {
+		serving += v.Fleet().Serving()
+	}
+	limits := capacity.Limits{Replicas: r.want.Replicas(), MaxSurge: r.canary.MaxSurge, MaxUnavailable: r.canary.MaxUnavailable}
+	for i, n := range capacity.OldCounts(limits, serving, r.world.OtherFleets()) {
+		v := &r.world.Others[i]
+		selected := v == r.split.Carrier() || slices.ContainsFunc(world.ServiceNames(r.canary), func(name string) bool {
+			return r.entry(name).names(v)
+		})
+		switch one := s.of(v); {
+		case shared && !selected:
+			one.to = min(one.to, n)
+		case r.awaitsStable(v):
+			one.to = min(one.to, max(n, 1))
+		}
+	}
+}
+
+// keepShare leaves the pods to versions other than the stable one that their share of the traffic needs.
+func (r *ByWeight) keepShare(s sizes) {
+	if one := s.of(r.world.New); one != nil && r.want.StableBeside() != nil {
+		one.to = max(one.to, min(r.carried(r.world.New), r.world.New.Desired()))
+	}
+	if c := r.split.Carrier(); c != nil && c != r.world.New && r.want.Gives(c) {
+		if one := s.of(c); one != nil {
+			one.to = min(c.Desired(), max(r.carried(c), 1))
+		}
+	}
+}
+
+// carried is how many pods a version other than the stable one keeps for the weight that is in force.
+func (r *ByWeight) carried(v *world.Version) int32 {
+	if v == nil {
+		return 0
+	}
+	weight := int32(0)
+	if r.split.Carrier() == v {
+		weight = r.split.Now
+	}
+	if r.world.ObservedSelects(r.split.StableService.Name) == v.Hash { // by hand, or by the strategy before this one
+		weight = r.canary.MaxWeight - r.split.Now + weight
+	} else if _, explicit := r.want.CanaryScale(); explicit && v == r.world.New && weight <= r.want.Goal() {
+		return min(weight, 1, r.want.Replicas()) // the user said how many, whatever the weight is to be; but not none
+	}
+	if r.want.Alone() {
+		return r.want.Room().Keeps(weight, r.world.New.Desired(), r.want.Replicas())
+	}
+	return r.want.Room().Keeps(weight, r.want.Stable().Desired(), r.want.Room().Sized(r.canary.MaxWeight-r.want.Goal()))
+}
+
+// shrinking are the versions that are to have fewer pods than before, and fewer than carry all the traffic.
+func (r *ByWeight) shrinking(s sizes) sizes {
+	return slices.DeleteFunc(slices.Clone(s), func(one *size) bool { return !one.shrinks() || one.to >= r.want.Replicas() })
+}
+
+// keepServing leaves its pods to a version that is to have none while requests may reach it, by weight or because a Service is still to be pointed
+// elsewhere.
+func (r *ByWeight) keepServing(s sizes) {
+	for _, one := range r.shrinking(s) {
+		v := one.Version
+		leaving := r.update.State() == progress.Aborted && r.world.ObservedSelects(r.split.CanaryService.Name) == v.Hash
+		if one.to == 0 && (r.split.Carrier() == v && r.split.Now > 0 || r.world.ObservedSelects(r.split.StableService.Name) == v.Hash || leaving) {
+			one.stay()
+		}
+	}
+}
+
+// keepUnknown leaves the pods where they are until it is known who carries what.
+func (r *ByWeight) keepUnknown(s sizes) {
+	for _, one := range r.shrinking(s) {
+		if !r.split.InForce {
+			r.wait(one.Version.Name+" keeps its pods", "the routers have not been seen to send as they should")
+			one.stay()
+		}
+	}
+}
+
+// look asks for Services and routes as they are before a version loses pods.
+func (r *ByWeight) look(s sizes) {
+	for _, one := range r.shrinking(s) {
+		if !r.world.ServicesLive || !r.world.RoutesLive {
+			r.journal.Need(change.NeedLiveRouting{})
+			one.stay()
+		}
+	}
+}

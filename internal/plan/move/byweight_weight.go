@@ -1,0 +1,168 @@
+package move
+
+import (
+	"fmt"
+
+	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/capacity"
+	"github.com/sluice-delivery/sluice/internal/plan/world"
+)
+
+var weights = []rule[func(*ByWeight, *weight)]{
+	{Service, "follow the Services", (*ByWeight).followServices},
+	{Service, "await the stable Service", (*ByWeight).awaitStableService},
+	{Weight, "leave without pods", (*ByWeight).leaveWithoutPods},
+	{Weight, "carry", (*ByWeight).carry},
+	{Weight, "hold the routers", (*ByWeight).holdRouters},
+}
+
+// weight is the weight of the canary on its way to the one that is wanted.
+type weight struct {
+	want, to int32
+	why      string
+	// final: no rule after this one has anything to add.
+	final bool
+}
+
+func (w *weight) is(to int32, why string) { w.to, w.why, w.final = to, why, true }
+
+// weigh is the weight to set in this pass.
+func (r *ByWeight) weigh() weight {
+	w := &weight{want: r.want.Goal(), to: r.want.Goal(), why: r.want.WhyGoal()}
+	for _, rule := range weights {
+		if r.lacks(rule.id) {
+			continue
+		}
+		if rule.apply(r, w); w.final {
+			break
+		}
+	}
+	return *w
+}
+
+// followServices: the Services may leave only one weight that makes sense.
+func (r *ByWeight) followServices(w *weight) {
+	alone, carries := r.want.Alone(), r.split.Carrier() == r.world.New
+	switch {
+	case alone && carries && r.world.New.Fleet().Available == 0 && r.want.Replicas() > 0:
+		w.is(r.split.Now, "it has no available pod")
+	case alone && carries:
+		w.is(r.canary.MaxWeight, "the stable version is gone")
+	case r.want.StableBeside() == nil && carries || r.split.StableService.Name == "":
+		if r.split.Now > 0 && r.world.ObservedSelects(r.split.StableService.Name) != r.update.Is.StableRS {
+			w.is(r.split.Now, "the stable service does not send to the stable version yet")
+			return
+		}
+		w.is(0, "there is one version only") // whatever was there before
+	case r.EnforceMaxSurge && r.bothSendElsewhere():
+		w.is(r.canary.MaxWeight, "both services send to it, and the stable one has to be free for the stable version")
+	case r.split.Now > 0 && r.bothSendToStable():
+		w.is(0, "both services send to the stable version, whatever the weight")
+	}
+}
+
+// awaitStableService: the weight stays until the stable Service has been seen to send to the stable version.
+func (r *ByWeight) awaitStableService(w *weight) {
+	if !r.entry(r.split.StableService.Name).only(r.want.Stable()) {
+		w.is(r.split.Now, "the stable service does not send to the stable version yet")
+	}
+}
+
+// leaveWithoutPods: nothing is sent to pods that are not there, or that the step takes away.
+func (r *ByWeight) leaveWithoutPods(w *weight) {
+	carrier := r.split.Carrier()
+	switch {
+	case w.want == 0 || r.want.Replicas() == 0:
+	case carrier.Fleet().Available == 0:
+		w.want, w.why = 0, "it has no available pod"
+	case r.want.Aim() == 0 && carrier == r.world.New:
+		w.want, w.why = 0, "the step takes all its pods away"
+	}
+}
+
+// carry goes towards the weight as far as the pods of who gains by it can carry.
+func (r *ByWeight) carry(w *weight) {
+	carrier, size := r.split.Carrier(), r.want.Aim()
+	m := capacity.Move{
+		Now: r.split.Now, Want: w.want, Max: r.canary.MaxWeight,
+		Replicas: r.want.Replicas(), Tolerated: r.canary.MaxUnavailable,
+		Canary: carrier.Fleet().Serving(), Stable: r.want.Stable().Certain(),
+		Ready:   carrier != nil && !carrier.Stale() && r.canary.Threshold.Met(carrier.Fleet().Serving(), size),
+		Gradual: r.want.Gradual(),
+	}
+	wanted := r.want.PortionText(w.want)
+	w.to = m.Next()
+	switch {
+	case w.to == w.want && w.want == m.Now:
+		w.why = wanted + " as it should be"
+	case w.to == w.want:
+	case w.want > m.Now:
+		r.wait(wanted+" to the canary", fmt.Sprintf("%d of %d pods available", m.Canary, size))
+		w.why = "its available pods can carry that"
+	default:
+		r.wait(wanted+" to the canary", fmt.Sprintf("%d of %d pods of the stable version available", m.Stable, capacity.Share(m.Max-w.want, m.Replicas, m.Max)))
+		w.why = "the stable version cannot carry more yet"
+	}
+}
+
+// holdRouters leaves the routers as they are where bringing them in line could send traffic to where nobody can carry it. Routers that do not show
+// what the status has may be further than that, or not as far: a pass told some of them and could not record it.
+func (r *ByWeight) holdRouters(w *weight) {
+	stable := r.want.Stable()
+	if w.want < r.split.Now && stable.Stale() {
+		r.draft.Held = true
+		return
+	}
+	serving := r.split.Carrier().Fleet().Serving() + r.carriedElsewhere()
+	switch {
+	case r.split.InForce, r.want.Replicas() == 0:
+	case serving == 0:
+		r.draft.Held = stable.Certain() == 0
+	case w.to == w.want && w.want > r.split.Now: // it is ready for that
+	default:
+		r.draft.Held = stable.Certain() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
+	}
+}
+
+// bothSendElsewhere reports whether both Services send to one version that is not the stable one: somebody has pointed the stable Service there, or
+// the strategy before this one. The version keeps all its pods for that, and leaves the stable one no room to have as many before the Service
+// comes back to it.
+func (r *ByWeight) bothSendElsewhere() bool {
+	c := r.split.Carrier()
+	return r.want.Stable() != nil && c != r.want.Stable() && r.bothSendTo(c)
+}
+
+// bothSendToStable reports whether both Services are known to send to the stable version, somebody having pointed the canary one there, and it has a
+// pod. It carries everything then, and a weight changes nothing: the canary Service is freed at once, and not when the stable version has
+// the pods for that, which may find no room beside those of the new one.
+func (r *ByWeight) bothSendToStable() bool {
+	stable := r.want.Stable()
+	if stable.Certain() == 0 || !r.bothSendTo(stable) {
+		return false
+	}
+	if !r.world.ServicesLive { // a cache may not have what an earlier pass pointed
+		r.journal.Need(change.NeedLiveServices{})
+	}
+	return r.world.ServicesLive
+}
+
+// bothSendTo reports whether both Services send to one version alone.
+func (r *ByWeight) bothSendTo(v *world.Version) bool {
+	return r.entry(r.split.StableService.Name).only(v) && r.entry(r.split.CanaryService.Name).only(v)
+}
+
+// carriedElsewhere is how many pods serve behind the Services that the spec does not name any more, which routes may send to still: the canary
+// Service has got another name, and that one sends to nobody yet. Where the number of pods is limited nobody waits for the stable version to
+// have enough for these: it may find no room beside them.
+func (r *ByWeight) carriedElsewhere() int32 {
+	if r.split.Carrier() != nil || r.EnforceMaxSurge {
+		return 0
+	}
+	var serving int32
+	for _, s := range r.world.UnnamedServices() {
+		if v := r.world.Find(r.draft.Selects(s.Name)); v != nil && v != r.want.Stable() {
+			serving = max(serving, v.Fleet().Serving())
+		}
+	}
+	return serving
+}

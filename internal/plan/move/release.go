@@ -1,0 +1,56 @@
+package move
+
+import (
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
+	"github.com/sluice-delivery/sluice/internal/plan/world"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+// release gives a Service back, which selects the pods of all versions from then on. Where Services and routes say who gets what, whoever
+// still uses it would get to a version that is on trial. So it selects the stable version until no other has pods, and until the active
+// Service that took its place was seen to send there.
+func (m *Mover) release(name string) {
+	if c, ok := m.world.Spec.Strategy.(spec.Canary); ok && c.Traffic == nil { // the share of the pods is the share of the traffic
+		m.free(name)
+		return
+	}
+	keeper := m.keeper()
+	switch {
+	case keeper == nil:
+		m.journal.Note(change.TopicWait, "the release of service "+name, "no version has pods yet")
+	case m.update.State() == progress.Settled && m.world.OnlyPods(keeper) && m.replaced(keeper):
+		m.free(name)
+	case m.draft.Held:
+		m.journal.Note(change.TopicWait, "service "+name, "routes may send to it, and "+keeper.Name+" has too few pods for that")
+	case keeper.Certain() >= min(1, m.world.Spec.Replicas):
+		m.draft.Point(name, keeper.Hash, notNamed+", and other versions have pods")
+	default:
+		m.journal.Note(change.TopicWait, "service "+name, keeper.Name+" has no available pod")
+	}
+}
+
+func (m *Mover) free(name string) {
+	freed := m.draft.EditService(name, notNamed)
+	delete(freed.Spec.Selector, v1alpha1.PodTemplateHashLabel)
+	delete(freed.Annotations, v1alpha1.ManagedByAnnotation)
+	m.journal.Note(change.TopicRoute, "release service "+name, notNamed)
+}
+
+// keeper is the version that whoever uses a Service is to get to that is not named any more: the stable one, or what serves in its place.
+func (m *Mover) keeper() *world.Version {
+	if stable := m.world.Find(m.update.Is.StableRS); stable != nil {
+		return stable
+	}
+	if m.world.IsBlueGreen() {
+		return m.update.Serving
+	}
+	return m.world.New
+}
+
+// replaced reports whether what took the place of a Service was seen to send to a version.
+func (m *Mover) replaced(v *world.Version) bool {
+	b, ok := m.world.Spec.Strategy.(spec.BlueGreen)
+	return !ok || m.world.ObservedSelects(b.ActiveService) == v.Hash
+}

@@ -1,0 +1,47 @@
+package move
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-delivery/sluice/internal/plan/target"
+)
+
+// retire takes a version's pods away once its delay has passed since it was first found to be of no use. Until then it keeps its
+// pods, so that going back to it takes no time, and proxies that have not heard yet find somebody at home. A delay of zero
+// overrules a deadline that was given before.
+func (m *Mover) retire(idle target.Idle) {
+	v := idle.Version
+	if slices.ContainsFunc(idle.Services, func(name string) bool { return m.entry(name).after == v.Hash }) {
+		m.draft.Keep(v) // somebody has pointed a Service back to it: the delay begins when that has left it again
+	}
+	if v.Desired() == 0 || m.reached(v, idle.Services) || m.delays(idle) {
+		return
+	}
+	if m.unreached(v, idle.Services) {
+		m.draft.Scale(v, 0, idle.Why)
+	}
+}
+
+// delays reports whether an idle version keeps its pods for a while longer.
+func (m *Mover) delays(idle target.Idle) bool {
+	if idle.Delay == 0 {
+		return false
+	}
+	by := m.draft.AfterUse(idle.Delay)
+	if idle.Aborted {
+		by = m.draft.AfterAbort(idle.Delay)
+	}
+	v, deadline := idle.Version, m.draft.StartDelay(idle.Version, by)
+	if !m.world.Now.Before(deadline) {
+		return false
+	}
+	until := "until " + deadline.UTC().Format(time.RFC3339)
+	if v.Desired() < idle.Whole { // never fewer: it may be what one goes back to
+		m.draft.Scale(v, idle.Whole, "kept whole "+until)
+	}
+	m.wait(fmt.Sprintf("%s keeps its pods %s", v.Name, until), idle.Why)
+	m.journal.WakeAt(deadline)
+	return true
+}

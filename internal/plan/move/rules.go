@@ -1,0 +1,144 @@
+package move
+
+import (
+	"github.com/sluice-delivery/sluice/internal/plan/target"
+	"github.com/sluice-delivery/sluice/internal/plan/world"
+)
+
+// Promise is what holds whatever a strategy wants. The simulator's rules, docs/reliability.md and notes speak of it by its name.
+type Promise struct {
+	Name, Sentence string
+}
+
+// The promises of a move.
+var (
+	Frozen = Promise{"frozen", "No pods are added or taken away while spec.paused is set, or before the ReplicaSet controller has acted on the last change of a size."}
+
+	Capacity = Promise{"capacity", "There are never more pods than replicas + maxSurge, and never fewer available ones than replicas - maxUnavailable."}
+
+	Service = Promise{"service", "A Service is pointed only at pods that can answer for all who use it, and the version that it selects keeps pods for them."}
+
+	Weight = Promise{"weight", "A version gets a share of the traffic only when its pods can carry it, and keeps the pods for the share that it has."}
+
+	Live = Promise{"live", "Pods that may have served are taken away only by what the API server itself shows, never by a cache."}
+
+	Delay = Promise{"delay", "A version that has served keeps its pods for the delay that the spec sets."}
+
+	Release = Promise{"release", "What the spec does not name any more is given back only when nobody can get to a version on trial by it."}
+)
+
+// Promises are all promises of a move.
+var Promises = []Promise{Frozen, Capacity, Service, Weight, Live, Delay, Release}
+
+// rule is how a promise limits one kind of move, by a function of type F.
+type rule[F any] struct {
+	Promise
+	// id names the rule among those of its promise.
+	id    string
+	apply F
+}
+
+// A limit takes sizes that are wanted, and leaves what keeps the promise.
+type limit[M any] = rule[func(M, sizes)]
+
+// A wait says what a Service waits for before it is pointed at a version, nothing if it may be pointed there now.
+type wait[M any] = rule[func(M, target.Selection) string]
+
+// sizes are versions on their way to what is wanted of them.
+type sizes []*size
+
+type size struct {
+	target.Size
+	// to is how many pods the version gets in this pass.
+	to int32
+}
+
+func sizesOf(wanted []target.Size) sizes {
+	var s sizes
+	for _, one := range wanted {
+		s = append(s, &size{Size: one, to: one.Pods})
+	}
+	return s
+}
+
+// of is the size of a version, nil if it stays as it is.
+func (s sizes) of(v *world.Version) *size {
+	for _, one := range s {
+		if one.Version == v {
+			return one
+		}
+	}
+	return nil
+}
+
+// stay has a version keep the pods that it has.
+func (s *size) stay() { s.to = s.Version.Desired() }
+
+// shrinks reports whether the version is to have fewer pods than before.
+func (s *size) shrinks() bool { return s.to < s.Version.Desired() }
+
+// resize limits sizes by rules, and writes what is left of them.
+func resize[M any](m M, by scene, s sizes, rules []limit[M]) {
+	for _, rule := range rules {
+		if !by.lacks(rule.id) {
+			rule.apply(m, s)
+		}
+	}
+	for _, one := range s {
+		if one.Version == by.world.New {
+			by.draft.ScaleNew(one.to, one.Why)
+		} else {
+			by.draft.Scale(one.Version, one.to, one.Why)
+		}
+	}
+}
+
+// awaits is what a Service waits for before it is pointed at a version: by the first rule that has it wait, nothing if none has.
+func awaits[M any](m M, by scene, s target.Selection, rules []wait[M]) string {
+	if s.Version != nil && by.draft.Selects(s.Service) == s.Version.Hash {
+		return ""
+	}
+	for _, rule := range rules {
+		if by.lacks(rule.id) {
+			continue
+		}
+		if missing := rule.apply(m, s); missing != "" {
+			return missing
+		}
+	}
+	return ""
+}
+
+// frozen is [Frozen] for all sizes of a pass, and reports whether it holds.
+func frozen(by scene) bool {
+	why := by.draft.MayNotScale()
+	if why == "" {
+		return false
+	}
+	by.wait("nothing is scaled and no step ends", why)
+	if by.draft.Create != nil {
+		by.draft.ScaleNew(0, why)
+	}
+	return true
+}
+
+// Rules are the names of all rules, each as the way of splitting, the promise and the rule. [New] takes one of them to leave out, for those who want
+// to see what that does.
+func Rules() []string {
+	var names []string
+	names = appendNames(names, "ByPods", sizesByPods)
+	names = appendNames(names, "ByPods", servicesByPods)
+	names = appendNames(names, "ByWeight", sizesByWeight)
+	names = appendNames(names, "ByWeight", stableByWeight)
+	names = appendNames(names, "ByWeight", canaryByWeight)
+	names = appendNames(names, "ByWeight", weights)
+	names = appendNames(names, "BySwitch", sizesBySwitch)
+	return appendNames(names, "BySwitch", activeBySwitch)
+}
+
+func appendNames[F any](names []string, way string, rules []rule[F]) []string {
+	for _, r := range rules {
+		names = append(names, way+"/"+r.Name+"/"+r.id)
+	}
+	return names
+}
