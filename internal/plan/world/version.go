@@ -16,7 +16,7 @@ import (
 
 // Stale reports whether the ReplicaSet controller has not acted upon the ReplicaSet's newest size yet, so that its counts are
 // those of another.
-func (v *Version) Stale() bool { return v.Status.ObservedGeneration < v.Generation }
+func (v *Version) Stale() bool { return v != nil && v.Status.ObservedGeneration < v.Generation }
 
 // Certain is how many pods are known to serve and to stay: none while the ReplicaSet controller has not acted on the last change of their
 // number, since what it counted may be on its way out.
