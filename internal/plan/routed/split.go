@@ -76,7 +76,7 @@ func (r *Split) servicesByPart() (stable, canary spec.Reference) {
 // weight, as the two make room for each other, and the Service with the new name plays its part after that.
 func (r *Split) replacedCanaryService() (spec.Reference, bool) {
 	w := r.update.Was.Canary.Weights
-	if !r.canary.Traffic.EnforceMaxSurge || r.canary.PingPong || r.target.stable() == nil || w == nil || w.Canary.Weight == 0 ||
+	if !r.canary.Traffic.EnforceMaxSurge || r.canary.PingPong || r.want.Stable() == nil || w == nil || w.Canary.Weight == 0 ||
 		r.update.State() != progress.Settled && r.update.State() != progress.Aborted {
 		return spec.Reference{}, false
 	}
