@@ -19,7 +19,7 @@ func (p *Canary) Run(c spec.Canary) {
 }
 
 // reached reports whether the pods are as the current step wants them, or else what is missing.
-func (p *Canary) reached(c spec.Canary) (bool, string) {
+func (p *Canary) reached() (bool, string) {
 	if why := p.world.UnseenSize(); why != "" {
 		return false, why
 	}

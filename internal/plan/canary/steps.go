@@ -63,12 +63,12 @@ func (p *Canary) finish(c spec.Canary) {
 func (p *Canary) complete(c spec.Canary, step spec.Step) (bool, string) {
 	switch s := step.(type) {
 	case spec.SetWeight:
-		if done, missing := p.reached(c); !done || p.routing == nil {
+		if done, missing := p.reached(); !done || p.routing == nil {
 			return done, missing
 		}
 		return p.routing.Weighs(s.Weight)
 	case spec.SetCanaryScale:
-		return p.reached(c)
+		return p.reached()
 	case spec.SetHeaderRoute, spec.SetMirrorRoute:
 		return p.routing.Sends()
 	case spec.RunAnalysis:

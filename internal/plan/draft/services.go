@@ -88,6 +88,7 @@ func (d *Draft) Point(name, hash, reason string) {
 	}
 }
 
+// EditService returns the Service to change in place of the one that was observed, which may be shared with a cache.
 func (d *Draft) EditService(name, reason string) *corev1.Service {
 	if e, ok := d.serviceEdits[name]; ok {
 		return e.To

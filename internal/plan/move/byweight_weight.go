@@ -49,16 +49,21 @@ func (r *ByWeight) followServices(w *weight) {
 	case alone && carries:
 		w.is(r.canary.MaxWeight, "the stable version is gone")
 	case r.want.StableBeside() == nil && carries || r.split.StableService.Name == "":
-		if r.split.Now > 0 && r.world.ObservedSelects(r.split.StableService.Name) != r.update.Is.StableRS {
-			w.is(r.split.Now, "the stable service does not send to the stable version yet")
-			return
-		}
-		w.is(0, "there is one version only") // whatever was there before
+		r.settle(w)
 	case r.EnforceMaxSurge && r.bothSendElsewhere():
 		w.is(r.canary.MaxWeight, "both services send to it, and the stable one has to be free for the stable version")
 	case r.split.Now > 0 && r.bothSendToStable():
 		w.is(0, "both services send to the stable version, whatever the weight")
 	}
+}
+
+// settle: where both Services send to one version the canary gets nothing, whatever it had before.
+func (r *ByWeight) settle(w *weight) {
+	if r.split.Now > 0 && r.entry(r.split.StableService.Name).before != r.update.Is.StableRS {
+		w.is(r.split.Now, "the stable service does not send to the stable version yet")
+		return
+	}
+	w.is(0, "there is one version only")
 }
 
 // awaitStableService: the weight stays until the stable Service has been seen to send to the stable version.

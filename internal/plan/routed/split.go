@@ -110,7 +110,7 @@ func (r *Split) Of(weight int32) traffic.Split {
 // Stay leaves the split as it is, and says what is wrong with the objects of the routers.
 func (r *Split) Stay() {
 	r.Next = r.Of(r.Now)
-	_, problems := r.Render(r.Next)
+	_, problems := r.render(r.Next)
 	r.update.Complain(problems)
 }
 
@@ -120,7 +120,7 @@ type rendered struct {
 	have, should traffic.Objects
 }
 
-func (r *Split) Render(s traffic.Split) ([]rendered, []spec.Problem) {
+func (r *Split) render(s traffic.Split) ([]rendered, []spec.Problem) {
 	var out []rendered
 	var problems []spec.Problem
 	for _, router := range r.Routers {
@@ -145,7 +145,7 @@ func (r *Split) objectsOf(router traffic.Router) traffic.Objects {
 
 // carriedOut reports whether every router can carry out a split, and has.
 func (r *Split) carriedOut(s traffic.Split) bool {
-	all, problems := r.Render(s)
+	all, problems := r.render(s)
 	return len(problems) == 0 && !slices.ContainsFunc(all, func(one rendered) bool { return len(one.changes("", nil)) > 0 })
 }
 
@@ -169,7 +169,7 @@ func (d rendered) changes(reason string, problems []spec.Problem) []change.Chang
 // set all the same, and the record stays as it was: it tells of what is in force everywhere.
 func (r *Split) Route(weight int32, reason, goal string) {
 	r.Next = r.Of(weight)
-	all, problems := r.Render(r.Next)
+	all, problems := r.render(r.Next)
 	r.update.Complain(problems)
 	if !r.draft.IsRecorded(r.Routers) {
 		r.journal.Note(change.TopicWait, "the routes of other namespaces", "it is recorded first which these are")
