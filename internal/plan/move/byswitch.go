@@ -20,6 +20,8 @@ type BySwitch struct {
 	restart   *restart.Restart
 	bluegreen spec.BlueGreen
 	want      *bluegreen.BlueGreen
+	// unserved: something is wrong with the Services, so that nothing is switched or given back.
+	unserved bool
 }
 
 // BySwitch moves a blue-green rollout.
@@ -58,7 +60,7 @@ func (p *BySwitch) Run() (switched bool) {
 		p.draft.Keep(v)
 	}
 	resize(p, p.scene, sizesOf(t.Sizes), sizesBySwitch)
-	if len(p.update.Problems) > 0 {
+	if p.unserved = len(p.update.Problems) > 0; p.unserved {
 		return false
 	}
 	if preview := p.bluegreen.PreviewService; preview != "" {
@@ -69,7 +71,7 @@ func (p *BySwitch) Run() (switched bool) {
 
 // Clear gives back what the spec does not name any more, and takes away the pods of versions that nothing sends to any more, after their delays.
 func (p *BySwitch) Clear() {
-	if len(p.update.Problems) > 0 {
+	if p.unserved {
 		return
 	}
 	p.mover.GiveBack()
