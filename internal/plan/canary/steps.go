@@ -16,7 +16,7 @@ func (p *Canary) advance(c spec.Canary) {
 	}
 	for p.update.State() != progress.PromotedInFull && p.update.At() < p.world.StepCount() {
 		step := c.Steps[p.update.At()]
-		if done, missing := p.complete(c, step); !done {
+		if done, missing := p.complete(step); !done {
 			p.journal.Note(change.TopicWait, fmt.Sprintf("step %d of %d (%s)", p.update.At()+1, p.world.StepCount(), step), missing)
 			return
 		}
@@ -60,7 +60,7 @@ func (p *Canary) finish(c spec.Canary) {
 }
 
 // complete reports whether the current step is done, or else what it waits for.
-func (p *Canary) complete(c spec.Canary, step spec.Step) (bool, string) {
+func (p *Canary) complete(step spec.Step) (bool, string) {
 	switch s := step.(type) {
 	case spec.SetWeight:
 		if done, missing := p.reached(); !done || p.routing == nil {
