@@ -196,8 +196,13 @@ func (p *BySwitch) retire() {
 	if p.update.PausedSince(v1alpha1.PauseReasonInconclusiveAnalysis).IsZero() {
 		p.spareEdited()
 	}
-	for _, idle := range p.want.Idle(p.update.Serving) {
-		p.mover.retire(idle)
+	idle := p.want.Idle(p.update.Serving)
+	if len(idle) > 0 && p.update.Deserted() && p.world.Spec.Replicas > 0 && p.staying(p.update.Serving) == 0 {
+		p.wait("old versions keep their pods", p.update.WhyGone()+", and nobody else answers yet")
+		return
+	}
+	for _, one := range idle {
+		p.mover.retire(one)
 	}
 }
 
