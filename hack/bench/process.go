@@ -29,6 +29,9 @@ type process struct {
 	started        time.Time
 }
 
+// memoryLimit is what config/install/controller.yaml sets.
+const memoryLimit = "920MiB"
+
 // startController starts a controller as it is installed: for all namespaces, and waiting for a lease.
 func startController(cluster *playtest.Cluster, folder string, flags ...string) (*process, error) {
 	ports, err := port.Several(3)
@@ -52,7 +55,7 @@ func startController(cluster *playtest.Cluster, folder string, flags ...string) 
 	}, flags...)
 	p.cmd = exec.Command(cluster.Program("sluice-controller"), args...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	p.cmd.Env = append(os.Environ(), "POD_NAMESPACE=argo-rollouts")
+	p.cmd.Env = append(os.Environ(), "POD_NAMESPACE=argo-rollouts", "GOMEMLIMIT="+memoryLimit)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	p.started = time.Now()
 	return p, p.cmd.Start()
