@@ -40,11 +40,13 @@ func (p *BySwitch) wasHeld() bool {
 	return i >= 0 && p.bluegreen.Gate != nil && (p.bluegreen.Gate.Indefinite || p.world.Now.Before(p.update.Was.PauseConditions[i].StartTime.Add(p.bluegreen.Gate.Duration)))
 }
 
-// noteReached notes on a version that the active Service leaves that requests have reached it, where the status does not say so: somebody's
-// edit sent there, or a pass that could not record its switch. The note is written before the Service leaves.
+// noteReached notes on a version that the active Service leaves that requests have reached it, where the status does not say so for long: an aborted
+// update's, which may be tried again and overtaken then; one that somebody's edit sent to, or a pass that could not record its switch. The note is
+// written before the Service leaves.
 func (p *BySwitch) noteReached() {
 	v := p.world.Find(p.world.ObservedSelects(p.bluegreen.ActiveService))
-	if v.Desired() > 0 && v != p.world.Stable && v.Hash != p.update.Was.BlueGreen.ActiveSelector && v.Annotations[v1alpha1.ReachedAnnotation] == "" {
+	recorded := v.Desired() > 0 && v != p.world.New && v.Hash == p.update.Was.BlueGreen.ActiveSelector
+	if v.Desired() > 0 && v != p.world.Stable && !recorded && v.Annotations[v1alpha1.ReachedAnnotation] == "" {
 		world.SetKey(&p.draft.Edit(v).Annotations, v1alpha1.ReachedAnnotation, "true")
 	}
 }
