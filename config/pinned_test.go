@@ -74,6 +74,9 @@ func TestMemoryIsLimited(t *testing.T) {
 	if soft < limit*85/100 || soft > limit*95/100 {
 		t.Errorf("the limit is %d bytes, and GOMEMLIMIT %d, not nine tenths of it", limit, soft)
 	}
+	if measured := quantity(contents(t, "../hack/bench/process.go"), `const memoryLimit = "(\S+)"`); measured != soft {
+		t.Errorf("make bench measures with a GOMEMLIMIT of %d bytes, and the manifests have %d", measured, soft)
+	}
 	if l, s := quantity(values, `(?s)limits:\s+(?:\S+: \S+\s+)*?memory: (\S+)`), quantity(values, `goMemoryLimit: (\S+)`); l != limit || s != soft {
 		t.Errorf("the manifests have %d and %d bytes, the chart %d and %d", limit, soft, l, s)
 	}
