@@ -54,7 +54,7 @@ type flights struct {
 	look func(types.NamespacedName, priorityqueue.AddOpts)
 
 	// pens bounds how many statuses are written at once, and judging how many results are judged at once: the namespaces take turns.
-	pens, judging *turns
+	pens, judging *fair.Places
 
 	// start begins what nobody waits for.
 	start func(func())
@@ -91,9 +91,9 @@ type landing struct {
 func newFlights(ctx context.Context, p Parts, providers registry.Registry) *flights {
 	f := &flights{
 		base: ctx, clock: p.Clock, log: p.Log, providers: providers, start: p.Go, bytes: newByteBudget(),
-		look: func(types.NamespacedName, priorityqueue.AddOpts) {}, runs: map[types.NamespacedName]*runFlights{}, pens: newTurns(mostPens),
+		look: func(types.NamespacedName, priorityqueue.AddOpts) {}, runs: map[types.NamespacedName]*runFlights{}, pens: fair.NewPlaces(mostPens, mostPens),
 		places: fair.NewShares(mostFlights, 1), tickets: map[types.NamespacedName]*fair.Ticket[types.NamespacedName]{},
-		offered: map[types.NamespacedName]bool{}, judging: newTurns(1),
+		offered: map[types.NamespacedName]bool{}, judging: fair.NewPlaces(1, 1),
 	}
 	if f.start == nil {
 		f.start = func(do func()) { go survive(p.Log, do) }
@@ -325,10 +325,10 @@ var errBroken = errors.New("the write panicked; see the log")
 
 // write writes a status when it is its namespace's turn.
 func (f *flights) write(key types.NamespacedName, write func(context.Context) error) error {
-	if err := f.pens.take(f.base, key.Namespace); err != nil {
+	if err := f.pens.Take(f.base, key.Namespace); err != nil {
 		return err
 	}
-	defer f.pens.give()
+	defer f.pens.Give(key.Namespace)
 	ctx, cancel := context.WithTimeout(f.base, longestPass)
 	defer cancel()
 	return write(ctx)
@@ -423,11 +423,11 @@ var errJudging = fmt.Errorf("it took longer than %s to judge what was measured: 
 
 // judge has the conditions of a metric judge what was measured.
 func (f *flights) judge(ctx context.Context, result measure.Result) measure.Result {
-	if err := f.judging.take(ctx, result.Run.Namespace); err != nil {
+	if err := f.judging.Take(ctx, result.Run.Namespace); err != nil {
 		result.Err = err.Error()
 		return result
 	}
-	defer f.judging.give()
+	defer f.judging.Give(result.Run.Namespace)
 	ctx, cancel := context.WithTimeoutCause(ctx, longestJudging, errJudging)
 	defer cancel()
 	result = measure.Judge(ctx, result)

@@ -31,7 +31,7 @@ const (
 	// Rollouts by the other namespaces whose grants concern them.
 	grantIndex, elsewhereIndex = "rollouts-of", "routes-in"
 	// consentFor is how long what ReferenceGrants of a namespace say is remembered where they are not watched, and consentRetry how soon a
-	// Rollout is looked at again then that depends on them.
+	// Rollout that depends on them is looked at again in that case.
 	consentFor, consentRetry = 10 * time.Second, 30 * time.Second
 	// mostForeign is in how many other namespaces grants are looked for on behalf of one Rollout, and mostGrants how many there.
 	mostForeign, mostGrants = 5, 200
@@ -239,8 +239,8 @@ func namespacesElsewhere(ro *v1alpha1.Rollout, recorded map[traffic.Key]bool) []
 	return all
 }
 
-// waitsForConsent reports whether a Rollout names a route of another namespace that neither the operator nor an annotation lets it use, and
-// nobody would tell of a ReferenceGrant.
+// waitsForConsent reports whether a Rollout names a route of another namespace that neither the operator nor an annotation lets it use, while
+// ReferenceGrants are not watched.
 func (r *routes) waitsForConsent(ctx context.Context, seen plan.Observed) bool {
 	depends := slices.ContainsFunc(routers.Refs(seen.Rollout), func(ref traffic.Ref) bool {
 		object := seen.Routes[ref.Key()]

@@ -143,7 +143,7 @@ func TestReferenceGrantsNeedNotBeThere(t *testing.T) {
 				Canary: &v1alpha1.CanaryStrategy{TrafficRouting: &v1alpha1.RolloutTrafficRouting{GatewayAPI: &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "shop", Namespace: "edge"}}},
 			}}}
 			if !r.waitsForConsent(t.Context(), plan.Observed{Rollout: elsewhere}) {
-				t.Error("nobody looks again for a ReferenceGrant that nobody tells of")
+				t.Error("a Rollout is not looked at again although ReferenceGrants are not watched")
 			}
 			cluster.filled = true
 			if watched := known && namespace == ""; r.waitsForConsent(t.Context(), plan.Observed{Rollout: elsewhere}) == watched {

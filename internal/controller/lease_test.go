@@ -99,6 +99,15 @@ func TestTheLeaderSeesItsOwnLeaseAtOnce(t *testing.T) {
 }
 
 // received is what a channel gets, within a bound that only a hang reaches.
+func until(t *testing.T, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(hang); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it did not happen within %s", hang)
+		}
+	}
+}
+
 func received[T any](t *testing.T, got <-chan T) T {
 	t.Helper()
 	select {

@@ -40,7 +40,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
-// stage is an API server that answers as a test says, and what a process told of itself.
+// stage is an API server that answers as a test wants, and what the process logs.
 type stage struct {
 	client.WithWatch
 	events *record.FakeRecorder
@@ -290,7 +290,7 @@ func TestAPanicQuotesNoSecret(t *testing.T) {
 
 				log := s.told()
 				if n := strings.Count(log, "withheld because it may quote a Secret"); n == 0 || strings.Contains(log, secret) {
-					t.Errorf("it tells of %d panics:\n%s", n, log)
+					t.Errorf("it logs %d panics:\n%s", n, log)
 				}
 				close(s.events.Events)
 				for event := range s.events.Events {

@@ -54,7 +54,7 @@ func TestAReferenceGrantIsConsent(t *testing.T) {
 		return o.GetResourceVersion() == private.GetResourceVersion()
 	})
 
-	// Nothing but the watch of grants has a Rollout looked at again whose consent is withdrawn, and given again.
+	// Only the watch of grants makes the controller look again at a Rollout whose consent is withdrawn or given again.
 	if err := owner.Client.Delete(t.Context(), grant.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,8 @@
 //	shares.go  how much of something limited a tenant may hold: the less is free, the less
 //	turns.go   items that wait, served by tenant in turn
 //	queue.go   a controller's work queue built from both
-//	gate.go    requests to an API server, built from both
+//	places.go  places for goroutines of several tenants, by turns
+//	gate.go    requests to an API server, which have places
 //
 // What must not be here: what the items are, and real clocks.
 package fair

@@ -1,7 +1,6 @@
 package fair
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"sync"
@@ -29,16 +28,16 @@ type Gate struct {
 	next  http.RoundTripper
 	clock clock.PassiveClock
 
-	mu      sync.Mutex
-	limit   float64
-	used    int
-	held    map[string]int
-	waiting Turns[chan struct{}]
+	places *Places
+
+	mu sync.Mutex
+	// limit is how many requests may be under way, with the parts of one that it has come closer to the next.
+	limit float64
 }
 
 // NewGate lets requests through to next.
 func NewGate(next http.RoundTripper, c clock.PassiveClock) *Gate {
-	return &Gate{next: next, clock: c, limit: gateMost, held: map[string]int{}}
+	return &Gate{next: next, clock: c, limit: gateMost, places: NewPlaces(gateMost, gateMost/gateParts)}
 }
 
 // RoundTrip waits for a place, and sends the request. While it waits it can be given up by its context.
@@ -47,11 +46,12 @@ func (g *Gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !shared {
 		return g.next.RoundTrip(r)
 	}
-	if err := g.enter(r.Context(), tenant); err != nil {
+	if err := g.places.Take(r.Context(), tenant); err != nil {
 		return nil, err
 	}
+	defer g.places.Give(tenant)
 	sent := g.clock.Now()
-	defer func() { g.leave(tenant, g.clock.Since(sent)) }()
+	defer func() { g.follow(g.clock.Since(sent)) }()
 	return g.next.RoundTrip(r)
 }
 
@@ -65,34 +65,8 @@ func tenantOf(r *http.Request) (tenant string, shared bool) {
 	return tenant, true
 }
 
-func (g *Gate) enter(ctx context.Context, tenant string) error {
-	g.mu.Lock()
-	if g.fits(tenant) {
-		g.take(tenant, 1)
-		g.mu.Unlock()
-		return nil
-	}
-	admitted := make(chan struct{})
-	ticket := g.waiting.Push(tenant, 0, admitted)
-	g.mu.Unlock()
-	select {
-	case <-admitted:
-		return nil
-	case <-ctx.Done():
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	select {
-	case <-admitted: // in the same moment: the place is for the next one
-		g.take(tenant, -1)
-		g.admit()
-	default:
-		g.waiting.Remove(ticket)
-	}
-	return context.Cause(ctx)
-}
-
-func (g *Gate) leave(tenant string, took time.Duration) {
+// follow has the number of places follow how long a request took.
+func (g *Gate) follow(took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if took > slow {
@@ -100,32 +74,5 @@ func (g *Gate) leave(tenant string, took time.Duration) {
 	} else {
 		g.limit = min(gateMost, g.limit+1/g.limit)
 	}
-	g.take(tenant, -1)
-	g.admit()
-}
-
-// fits reports whether a namespace may have one more request under way.
-func (g *Gate) fits(tenant string) bool {
-	return g.used < int(g.limit) && g.held[tenant] < max(1, int(g.limit/gateParts))
-}
-
-func (g *Gate) take(tenant string, n int) {
-	g.used += n
-	g.held[tenant] += n
-	if g.held[tenant] == 0 {
-		delete(g.held, tenant)
-	}
-}
-
-// admit lets those in that fit now.
-func (g *Gate) admit() {
-	for {
-		var of string
-		admitted, ok := g.waiting.Pop(func(tenant string) bool { of = tenant; return g.fits(tenant) })
-		if !ok {
-			return
-		}
-		g.take(of, 1)
-		close(admitted)
-	}
+	g.places.Resize(int(g.limit), max(1, int(g.limit/gateParts)))
 }

@@ -136,8 +136,8 @@ func TestGateLetsGo(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if g.waiting.Len() != 0 || g.used != 0 {
-			t.Errorf("%d wait and %d are under way when all have ended", g.waiting.Len(), g.used)
+		if g.places.waiting.Len() != 0 || g.places.taken != 0 {
+			t.Errorf("%d wait and %d are under way when all have ended", g.places.waiting.Len(), g.places.taken)
 		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 func (p *pass) runBlueGreen(b spec.BlueGreen) {
 	want := bluegreen.New(p.world, p.update, p.restart, p.judge, b)
 	m := p.mover.BySwitch(p.restart, want, b)
-	if !m.Frozen() {
+	if m.Begin() {
 		p.judge.DropAnalyses(b)
 		if m.Run() && p.judge.PassedBehind(b) && p.seenSwitched(b) {
 			p.update.Promote(want.Completed())

@@ -31,7 +31,7 @@ func (m *Mover) ByPods(r *restart.Restart, c spec.Canary) *ByPods {
 	}
 }
 
-var sizesByPods = []limit[*ByPods]{
+var sizesByPods = []sizeRule[*ByPods]{
 	{Capacity, "surge by pods", (*ByPods).surge},
 	{Service, "leave one pod", (*ByPods).leaveOne},
 	{Capacity, "fit by pods", (*ByPods).fit},

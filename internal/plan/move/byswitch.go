@@ -29,28 +29,28 @@ func (m *Mover) BySwitch(r *restart.Restart, want *bluegreen.BlueGreen, b spec.B
 	return &BySwitch{scene: m.scene, mover: m, restart: r, bluegreen: b, want: want}
 }
 
-var sizesBySwitch = []limit[*BySwitch]{
+var sizesBySwitch = []sizeRule[*BySwitch]{
 	{Capacity, "surge by switch", (*BySwitch).surge},
 	{Delay, "keep the surplus", (*BySwitch).keepSurplus},
 	{Service, "keep the active stack", (*BySwitch).keepServing},
 }
 
-var activeBySwitch = []wait[*BySwitch]{
+var activeBySwitch = []serviceRule[*BySwitch]{
 	{Service, "pods for the active Service", (*BySwitch).awaitsPods},
 }
 
-// Frozen is [Frozen] for all moves of a pass, Services included, and reports whether it holds.
-func (p *BySwitch) Frozen() bool {
+// Begin checks the Services and notes what an update overtakes. It reports whether anything may move: [Frozen] holds Services, too.
+func (p *BySwitch) Begin() (moves bool) {
 	p.draft.CheckServices()
 	p.overtake()
 	if !p.world.Spec.Paused || p.update.State() == progress.Aborted {
-		return false
+		return true
 	}
 	p.wait("nothing is scaled or switched", "spec.paused is set")
 	if p.draft.Create != nil {
 		p.draft.ScaleNew(0, "spec.paused is set")
 	}
-	return true
+	return false
 }
 
 // Run moves pods and Services, and reports whether the active Service selects the new version by now, with all gates passed.
@@ -133,9 +133,9 @@ func (p *BySwitch) activate(s target.Selection) bool {
 	return true
 }
 
-// awaitsPods: the active Service finds as many available pods at a version as the one that serves now still has. Where nobody serves, or only what
-// somebody's edit sends to, the first pod will do, and nothing is at stake. A Service that has never been this Rollout's may send to pods of
-// others until now.
+// awaitsPods has the active Service wait until it finds as many available pods at a version as the one that serves now still has. Where nobody
+// serves, or only what somebody's edit sends to, the first pod will do, and nothing is at stake. A Service that has never been this Rollout's may
+// send to pods of others until now.
 func (p *BySwitch) awaitsPods(s target.Selection) string {
 	recorded, leaving := p.update.Was.BlueGreen.ActiveSelector, p.world.Find(p.draft.Selects(s.Service))
 	var needed int32

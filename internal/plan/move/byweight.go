@@ -40,7 +40,7 @@ func (r *ByWeight) Run() {
 		r.keepStable()
 		resize(r, r.scene, sizesOf(r.want.Target().Sizes), sizesByWeight)
 	}
-	if len(r.update.Problems) > 0 { // until the Services are mended the traffic stays where it is
+	if len(r.update.Problems) > 0 { // the traffic stays where it is until somebody corrects the Services
 		r.split.Stay()
 		return
 	}

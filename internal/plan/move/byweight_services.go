@@ -9,11 +9,11 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
-var stableByWeight = []wait[*ByWeight]{
+var stableByWeight = []serviceRule[*ByWeight]{
 	{Service, "pods for the stable Service", (*ByWeight).stableAwaitsPods},
 }
 
-var canaryByWeight = []wait[*ByWeight]{
+var canaryByWeight = []serviceRule[*ByWeight]{
 	{Weight, "no weight on the canary Service", (*ByWeight).awaitsNoWeight},
 	{Service, "pods for the canary Service", (*ByWeight).canaryAwaitsPods},
 }
@@ -41,7 +41,7 @@ func (r *ByWeight) pointCanary(s target.Selection) {
 }
 
 // point points a Service at a version unless a rule has it wait, and reports whether it selects that by now.
-func (r *ByWeight) point(s target.Selection, what string, rules []wait[*ByWeight]) bool {
+func (r *ByWeight) point(s target.Selection, what string, rules []serviceRule[*ByWeight]) bool {
 	if missing := awaits(r, r.scene, s, rules); missing != "" {
 		r.wait(what, missing)
 		return false
@@ -50,7 +50,7 @@ func (r *ByWeight) point(s target.Selection, what string, rules []wait[*ByWeight
 	return true
 }
 
-// stableAwaitsPods: the stable version has the pods for what it will carry once the stable Service selects it.
+// stableAwaitsPods has the stable Service wait until the stable version has the pods for what it will carry then.
 func (r *ByWeight) stableAwaitsPods(s target.Selection) string {
 	have, needed := s.Version.Fleet().Serving(), r.neededByStable()
 	if have < needed || s.Version.Stale() {
@@ -89,7 +89,7 @@ func (r *ByWeight) carriedByStable(v *world.Version) int32 {
 	return r.canary.MaxWeight
 }
 
-// awaitsNoWeight: the canary Service carries nothing, or the new version can stand in for whoever carries it.
+// awaitsNoWeight has the canary Service wait while it carries traffic, unless the new version can stand in for the version that serves it.
 func (r *ByWeight) awaitsNoWeight(s target.Selection) string {
 	carries := r.split.Now > 0 && (r.split.Carrier() != nil || !r.split.InForce)
 	if carries && (s.Version != r.world.New || !r.standsIn()) {
@@ -107,7 +107,7 @@ func (r *ByWeight) standsIn() bool {
 	return (r.want.Alone() || r.want.StableIsDown()) && r.world.New.Certain() >= max(min(1, r.want.Replicas()), r.want.Room().Enough(r.split.MayCarry()))
 }
 
-// canaryAwaitsPods: whoever asks the canary Service by its name is answered, also while it has no weight.
+// canaryAwaitsPods has the canary Service wait for pods even while it has no weight: somebody may call it by its name.
 func (r *ByWeight) canaryAwaitsPods(s target.Selection) string {
 	if have, needed := s.Version.Fleet().Serving(), r.neededByCanary(s.Service, s.Version); have < needed {
 		return fmt.Sprintf("%d of %d pods available", have, needed)

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
-var sizesByWeight = []limit[*ByWeight]{
+var sizesByWeight = []sizeRule[*ByWeight]{
 	{Weight, "carry as the stable version", (*ByWeight).carryStable},
 	{Capacity, "fit by weight", (*ByWeight).fit},
 	{Weight, "keep the share", (*ByWeight).keepShare},

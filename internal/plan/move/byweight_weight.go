@@ -40,7 +40,7 @@ func (r *ByWeight) weigh() weight {
 	return *w
 }
 
-// followServices: the Services may leave only one weight that makes sense.
+// followServices sets the weight where the Services leave only one that makes sense.
 func (r *ByWeight) followServices(w *weight) {
 	alone, carries := r.want.Alone(), r.split.Carrier() == r.world.New
 	switch {
@@ -57,7 +57,7 @@ func (r *ByWeight) followServices(w *weight) {
 	}
 }
 
-// settle: where both Services send to one version the canary gets nothing, whatever it had before.
+// settle sends nothing to the canary where both Services send to one version, whatever it had before.
 func (r *ByWeight) settle(w *weight) {
 	if r.split.Now > 0 && r.entry(r.split.StableService.Name).before != r.update.Is.StableRS {
 		w.is(r.split.Now, "the stable service does not send to the stable version yet")
@@ -66,14 +66,14 @@ func (r *ByWeight) settle(w *weight) {
 	w.is(0, "there is one version only")
 }
 
-// awaitStableService: the weight stays until the stable Service has been seen to send to the stable version.
+// awaitStableService leaves the weight as it is until the stable Service has been seen to send to the stable version.
 func (r *ByWeight) awaitStableService(w *weight) {
 	if !r.entry(r.split.StableService.Name).only(r.want.Stable()) {
 		w.is(r.split.Now, "the stable service does not send to the stable version yet")
 	}
 }
 
-// leaveWithoutPods: nothing is sent to pods that are not there, or that the step takes away.
+// leaveWithoutPods sends nothing to pods that are not there, or that the step takes away.
 func (r *ByWeight) leaveWithoutPods(w *weight) {
 	carrier := r.split.Carrier()
 	switch {

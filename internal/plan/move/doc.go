@@ -1,8 +1,9 @@
 // Package move goes from what is to what a strategy wants, as far as that is safe in this pass. It is the only place where anything is held back.
 //
-// What holds back are promises ([Promises]). Each has a rule for each kind of move that could break it: pods of a version, a Service that is
-// pointed elsewhere, a weight. A rule takes what is wanted and leaves as much of it as keeps the promise; rules follow each other in the order of
-// their lists (sizesByPods, sizesByWeight, ...). There are three ways in which requests are split between versions, and what is known of who
+// What holds it back are promises ([Promises]). Each has rules for the moves that could break it: pods of a version, a Service that is
+// pointed elsewhere, a weight. A rule takes what is wanted and leaves as much of it as keeps the promise. The rules are applied in the order of
+// their lists (sizesByPods, sizesByWeight, ...). Three guards are not in a list, since they hold for a whole pass or need no order: [Frozen]
+// (frozen), delays of versions of no use (retire.go) and [Release] (giveback.go, release.go). There are three ways in which requests are split between versions, and what is known of who
 // serves differs between them:
 //
 //	ByPods      a canary without a router: whoever asks a Service gets one of its pods, and nobody knows how many ask

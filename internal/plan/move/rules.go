@@ -5,7 +5,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
-// Promise is what holds whatever a strategy wants. The simulator's rules, docs/reliability.md and notes speak of it by its name.
+// Promise is what holds whatever a strategy wants. The rules of the simulator's histories and docs/reliability.md use its name.
 type Promise struct {
 	Name, Sentence string
 }
@@ -38,11 +38,11 @@ type rule[F any] struct {
 	apply F
 }
 
-// A limit takes sizes that are wanted, and leaves what keeps the promise.
-type limit[M any] = rule[func(M, sizes)]
+// A sizeRule takes sizes that are wanted, and leaves what keeps the promise.
+type sizeRule[M any] = rule[func(M, sizes)]
 
-// A wait says what a Service waits for before it is pointed at a version, nothing if it may be pointed there now.
-type wait[M any] = rule[func(M, target.Selection) string]
+// A serviceRule says what a Service waits for before it is pointed at a version, nothing if it may be pointed there now.
+type serviceRule[M any] = rule[func(M, target.Selection) string]
 
 // sizes are versions on their way to what is wanted of them.
 type sizes []*size
@@ -78,7 +78,7 @@ func (s *size) stay() { s.to = s.Version.Desired() }
 func (s *size) shrinks() bool { return s.to < s.Version.Desired() }
 
 // resize limits sizes by rules, and writes what is left of them.
-func resize[M any](m M, by scene, s sizes, rules []limit[M]) {
+func resize[M any](m M, by scene, s sizes, rules []sizeRule[M]) {
 	for _, rule := range rules {
 		if !by.lacks(rule.id) {
 			rule.apply(m, s)
@@ -94,7 +94,7 @@ func resize[M any](m M, by scene, s sizes, rules []limit[M]) {
 }
 
 // awaits is what a Service waits for before it is pointed at a version: by the first rule that has it wait, nothing if none has.
-func awaits[M any](m M, by scene, s target.Selection, rules []wait[M]) string {
+func awaits[M any](m M, by scene, s target.Selection, rules []serviceRule[M]) string {
 	if s.Version != nil && by.draft.Selects(s.Service) == s.Version.Hash {
 		return ""
 	}

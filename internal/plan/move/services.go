@@ -17,7 +17,7 @@ func (m *Mover) pointBack(name string) {
 	}
 }
 
-var servicesByPods = []wait[*Mover]{
+var servicesByPods = []serviceRule[*Mover]{
 	{Service, "pods for a Service", (*Mover).awaitsPods},
 }
 
@@ -39,7 +39,7 @@ func (m *Mover) pointAvailable(s target.Selection) {
 	}
 }
 
-// awaitsPods: a Service finds an available pod at a version, or all of them where it has selected the pods of every version so far.
+// awaitsPods has a Service wait for an available pod of a version, or for all of them where it has selected the pods of every version so far.
 func (m *Mover) awaitsPods(s target.Selection) string {
 	if s.Version == nil {
 		return m.update.WhyGone()

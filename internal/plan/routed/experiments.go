@@ -44,7 +44,7 @@ func (r *Split) destination(ex *v1alpha1.Experiment, t *v1alpha1.RolloutExperime
 }
 
 // named are the destinations that the status names already. An Experiment that ends keeps the pods that its Rollout's status names, and what
-// Routers do is recorded behind it, if the process lives: so the status names a destination, without a weight, before they are told of it.
+// routers do is recorded after that, if the process lives: so the status names a destination, without a weight, before any router sends to it.
 func (r *Split) named(destinations []traffic.Destination) []traffic.Destination {
 	var named []traffic.Destination
 	for _, d := range destinations {
