@@ -1,6 +1,7 @@
 package playtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -20,8 +21,8 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Point is the namespace at one resourceVersion: its ReplicaSets, its Services and how routes split traffic between these. Changes of
-// Rollouts make points too.
+// Point is the namespace at one resourceVersion: its ReplicaSets, its Services, how routes split traffic between these, and its
+// Experiments. Changes of Rollouts make points too.
 type Point struct {
 	ResourceVersion string
 	// Sets are the ReplicaSets by the hash of their version.
@@ -30,6 +31,9 @@ type Point struct {
 	Selected map[string]string
 	// Routes are the shares of Services, by the kind and name of the object of a traffic router.
 	Routes map[string]Shares
+	// Experiments are the phases of Experiments by their names, and Experiment the one that the Rollout's status names.
+	Experiments map[string]v1alpha1.AnalysisPhase
+	Experiment  string
 	// Replicas is what the Rollout asks for, and Aborted whether its update was given up.
 	Replicas int32
 	Aborted  bool
@@ -63,11 +67,17 @@ func (p Point) String() string {
 	if routes := p.routesText(); routes != "" {
 		parts = append(parts, routes)
 	}
+	for _, name := range slices.Sorted(maps.Keys(p.Experiments)) {
+		parts = append(parts, fmt.Sprintf("experiment %s %s", name, cmp.Or(p.Experiments[name], v1alpha1.AnalysisPhasePending)))
+	}
+	if p.Experiment != "" {
+		parts = append(parts, "current experiment "+p.Experiment)
+	}
 	return fmt.Sprintf("resourceVersion %s: %s", p.ResourceVersion, strings.Join(parts, ", "))
 }
 
-// History records every state that the namespace's Rollouts, ReplicaSets, Services and routes go through. Changes of Experiments and what
-// belongs to them make points too, and are not in them.
+// History records every state that the namespace's Rollouts, ReplicaSets, Services, routes and Experiments go through. Changes of what
+// belongs to Experiments make points too, and are not in them.
 type History struct {
 	ns     *Namespace
 	cancel context.CancelFunc
@@ -85,6 +95,7 @@ func (ns *Namespace) Record() *History {
 	ctx, cancel := context.WithCancel(ns.t.Context())
 	h := &History{ns: ns, cancel: cancel, start: Point{
 		Sets: map[string]appsv1.ReplicaSet{}, Selected: map[string]string{}, Routes: map[string]Shares{},
+		Experiments: map[string]v1alpha1.AnalysisPhase{},
 	}}
 	h.grown = sync.NewCond(&h.mu)
 	var (
@@ -119,6 +130,9 @@ func (ns *Namespace) Record() *History {
 	}
 	for i := range rollouts.Items {
 		h.start.see(watch.Event{Type: watch.Added, Object: &rollouts.Items[i]})
+	}
+	for i := range experiments.Items {
+		h.start.see(watch.Event{Type: watch.Added, Object: &experiments.Items[i]})
 	}
 	for _, list := range routes {
 		for i := range list.Items {
@@ -165,6 +179,12 @@ func (p *Point) see(e watch.Event) {
 			p.Replicas = *obj.Spec.Replicas
 		}
 		p.Aborted = obj.Status.Abort
+		p.Experiment = obj.Status.Canary.CurrentExperiment
+	case *v1alpha1.Experiment:
+		p.Experiments[obj.Name] = obj.Status.Phase
+		if gone {
+			delete(p.Experiments, obj.Name)
+		}
 	case *unstructured.Unstructured:
 		name := obj.GetKind() + " " + obj.GetName()
 		delete(p.Routes, name)
@@ -219,6 +239,7 @@ func (h *History) Stop() []Point {
 		last := points[len(points)-1]
 		next := last
 		next.Sets, next.Selected, next.Routes = maps.Clone(last.Sets), maps.Clone(last.Selected), maps.Clone(last.Routes)
+		next.Experiments = maps.Clone(last.Experiments)
 		next.see(e)
 		points = append(points, next)
 	}
