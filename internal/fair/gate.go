@@ -9,13 +9,19 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// How many requests may be under way together: at least gateLeast, at most gateMost, of which one namespace has one in gateParts. One that takes
-// longer than slow says that there are too many.
+// How many requests may be under way together: at least gateLeast, at most gateMost, of which one namespace has one in gateParts.
 const (
 	gateLeast = 8
 	gateMost  = 64
 	gateParts = 8
-	slow      = 100 * time.Millisecond
+)
+
+// A request says that there are too many when it takes slowTimes as long as the fastest one of the last window or the one before it, and
+// slowLeast at least. What counts is not how far away the API server is, but how long requests wait there for each other.
+const (
+	slowTimes = 4
+	slowLeast = 25 * time.Millisecond
+	window    = 10 * time.Minute
 )
 
 // Gate is an [http.RoundTripper] to an API server that lets namespaces share the requests that are under way. A namespace has a part of them and
@@ -33,6 +39,9 @@ type Gate struct {
 	mu sync.Mutex
 	// limit is how many requests may be under way, with the parts of one that it has come closer to the next.
 	limit float64
+	// fastest is how long the fastest request took of this window, which began at since, and of the one before; 0 for none.
+	fastest [2]time.Duration
+	since   time.Time
 }
 
 // NewGate lets requests through to next.
@@ -69,10 +78,26 @@ func tenantOf(r *http.Request) (tenant string, shared bool) {
 func (g *Gate) follow(took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if took > slow {
+	if took > g.slow(took) {
 		g.limit = max(gateLeast, g.limit*0.9)
 	} else {
 		g.limit = min(gateMost, g.limit+1/g.limit)
 	}
 	g.places.Resize(int(g.limit), max(1, int(g.limit/gateParts)))
+}
+
+// slow is how long a request takes that had to wait for others, as far as the requests up to this one tell.
+func (g *Gate) slow(took time.Duration) time.Duration {
+	if now := g.clock.Now(); now.Sub(g.since) >= window {
+		g.fastest = [2]time.Duration{0, g.fastest[0]}
+		g.since = now
+	}
+	if g.fastest[0] == 0 || took < g.fastest[0] {
+		g.fastest[0] = took
+	}
+	fastest := g.fastest[0]
+	if g.fastest[1] > 0 {
+		fastest = min(fastest, g.fastest[1])
+	}
+	return max(slowLeast, slowTimes*fastest)
 }

@@ -86,13 +86,21 @@ func TestGateFollowsTheServer(t *testing.T) {
 				}
 			}
 		}
-		ask(100, time.Second)
-		if g.limit != gateLeast {
-			t.Errorf("%.0f requests may be under way where each takes a second, want %d", g.limit, gateLeast)
+		ask(1000, 150*time.Millisecond)
+		if g.limit != gateMost {
+			t.Errorf("%.0f requests may be under way where all take the same time, want %d", g.limit, gateMost)
 		}
-		ask(1000, 10*time.Millisecond)
+		ask(100, 700*time.Millisecond)
+		if g.limit != gateLeast {
+			t.Errorf("%.0f requests may be under way where they take much longer than before, want %d", g.limit, gateLeast)
+		}
+		ask(1000, 200*time.Millisecond)
 		if g.limit < gateMost/2 {
 			t.Errorf("%.0f requests may be under way after 1,000 fast answers, want half of %d at least", g.limit, gateMost)
+		}
+		ask(4000, 700*time.Millisecond) // the API server has become another one
+		if g.limit != gateMost {
+			t.Errorf("%.0f requests may be under way once the fast ones are long ago, want %d", g.limit, gateMost)
 		}
 	})
 }
