@@ -23,6 +23,11 @@ func (j *Journal) Note(topic Topic, text, reason string) {
 	j.Notes = append(j.Notes, Note{Topic: topic, Text: text, Reason: reason})
 }
 
+// Hold adds that something waits because of a promise, and until when.
+func (j *Journal) Hold(by Promise, text, until string) {
+	j.Notes = append(j.Notes, Note{Topic: TopicWait, Text: text, Reason: until, Promise: by})
+}
+
 // Event adds an event of type Normal.
 func (j *Journal) Event(reason, format string, args ...any) { j.Report(false, reason, format, args...) }
 
@@ -73,7 +78,14 @@ const (
 
 // Note is one decision and its reason.
 type Note struct {
-	Topic  Topic
-	Text   string
-	Reason string
+	Topic        Topic
+	Text, Reason string
+	// Promise is what holds something back, if that is what the note says.
+	Promise Promise
+}
+
+// Promise is what holds whatever a strategy wants. The package plan/move has the list.
+type Promise struct {
+	Name     string `json:"name"`
+	Sentence string `json:"sentence"`
 }

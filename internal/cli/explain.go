@@ -18,7 +18,8 @@ func (a *app) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain NAME",
 		Short: "Say what a rollout waits for, why, and what happens next and when",
-		Long: `Says in sentences what a rollout waits for, why, what happens next and when.
+		Long: `Says in sentences what a rollout waits for, why, what happens next and when. Where a promise of the engine holds something back it
+names the promise, says what has to come first, and quotes the promise.
 
 It runs Sluice's engine here, on the objects as they are in the cluster, and changes nothing. It works whichever controller looks
 after the rollout; another one than Sluice's may go on differently.`,

@@ -23,7 +23,11 @@ func (w *writer) logNotes(ctx context.Context, key types.NamespacedName, notes [
 		if writes && !slices.Contains(logged, n) {
 			level = slog.LevelInfo
 		}
-		w.log.Log(ctx, level, n.Text, w.kind, key.String(), "topic", n.Topic, "reason", n.Reason)
+		attributes := []any{w.kind, key.String(), "topic", n.Topic, "reason", n.Reason}
+		if n.Promise.Name != "" {
+			attributes = append(attributes, "promise", n.Promise.Name)
+		}
+		w.log.Log(ctx, level, n.Text, attributes...)
 	}
 }
 

@@ -58,6 +58,11 @@ func TestWaitsAreToldWhenTheyChange(t *testing.T) {
 			t.Errorf("after %+v (-want +told):\n%s", pass, diff)
 		}
 	}
+	out.Reset()
+	w.logNotes(t.Context(), web, []change.Note{{Topic: change.TopicWait, Text: "wait for room", Promise: change.Promise{Name: "capacity"}}}, true)
+	if !strings.HasSuffix(out.String(), " promise=capacity\n") {
+		t.Errorf("the log does not name the promise that has something wait: %s", out.String())
+	}
 	w.memory.forget(api)
 	w.memory.forget(web)
 	if len(w.memory.owners) > 0 {

@@ -3,6 +3,7 @@ package experiment
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -75,12 +76,7 @@ func (p *pass) finishTemplates() {
 }
 
 func (p *pass) allRunning() bool {
-	for _, t := range p.templates {
-		if t.is.Status != v1alpha1.TemplateStatusRunning {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.templates, func(t *template) bool { return t.is.Status != v1alpha1.TemplateStatusRunning })
 }
 
 // worstTemplate is one that ended badly, the worst; nil if none did.

@@ -36,7 +36,7 @@ func ahead(o plan.Observed, look Look) (course, error) {
 		}
 		c.waits, c.wake = nil, next.Wake
 		for _, n := range next.Notes {
-			d := Decision{What: n.Text, Why: n.Reason}
+			d := Decision{What: n.Text, Why: n.Reason, Promise: n.Promise}
 			switch n.Topic {
 			case change.TopicWait:
 				c.waits = append(c.waits, d)

@@ -29,7 +29,7 @@ type Explanation struct {
 	Refused []Decision `json:"refused,omitempty"`
 	// Denied are the writes that the API server refused.
 	Denied []Denial `json:"denied,omitempty"`
-	// Waits are what the engine waits for.
+	// Waits are what the engine waits for, and what it holds back.
 	Waits []Decision `json:"waits,omitempty"`
 	// Troubles are pods that are not ready, and why.
 	Troubles []string `json:"troubles,omitempty"`
@@ -45,6 +45,8 @@ type Explanation struct {
 type Decision struct {
 	What string `json:"what"`
 	Why  string `json:"why,omitempty"`
+	// Promise is what holds it back; Why says until when. Empty where nothing does.
+	Promise change.Promise `json:"promise,omitzero"`
 }
 
 // Future is what follows when something happens.

@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -48,6 +49,11 @@ func directive(d *datadriven.TestData) []string {
 
 func ask(t *testing.T, w *sim.World) string {
 	t.Helper()
+	return asked(t, w).Text("sluice")
+}
+
+func asked(t *testing.T, w *sim.World) explain.Explanation {
+	t.Helper()
 	seen := w.Observe(sim.View{})
 	before := seen.Rollout.DeepCopy()
 	look := func(o *plan.Observed, need change.Need) error {
@@ -61,7 +67,7 @@ func ask(t *testing.T, w *sim.World) string {
 	if before.ResourceVersion != w.Rollout().ResourceVersion {
 		t.Error("explaining has changed the Rollout")
 	}
-	return e.Text("sluice")
+	return e
 }
 
 // The API server refused a write, and the status says which. The controller is at work, and goes on when the write is accepted.
@@ -131,4 +137,27 @@ func promoted(ro *v1alpha1.Rollout) *v1alpha1.Rollout {
 	ro = ro.DeepCopy()
 	ro.Status.PauseConditions, ro.Spec.Paused = nil, false
 	return ro
+}
+
+// Programs read which promise holds what back, and nothing of promises where none does.
+func TestPromisesForPrograms(t *testing.T) {
+	script := sim.NewScript()
+	for _, line := range []string{"rollout web replicas=4 maxSurge=1 maxUnavailable=0 steps=\"pause\"", "settle", "set image v2", "settle", "promote"} {
+		if _, err := script.Run(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := asked(t, script.World)
+	text, err := json.Marshal(e.Waits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const capacity = `"promise":{"name":"capacity","sentence":"There are never more pods than replicas + maxSurge, and never fewer available ones than replicas - maxUnavailable."}`
+	want := `[` +
+		`{"what":"web-cdf754c5c at 1 pod, 4 wanted","why":"until others are available, or gone",` + capacity + `},` +
+		`{"what":"web-6594d9f8b4 at 4 pods, 0 wanted","why":"until others are available, or gone",` + capacity + `},` +
+		`{"what":"promotion","why":"0 of 4 pods of the new version available"}]`
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
 }

@@ -2,9 +2,11 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/view"
 )
 
@@ -40,9 +42,14 @@ func (e Explanation) Text(command string) string {
 			say("  - %s", d)
 		}
 	}
-	if len(e.Waits) > 0 {
+	waits, held := e.waitsAndHeld()
+	if len(waits) > 0 {
 		say("\nIt waits:")
-		list(e.Waits)
+		list(waits)
+	}
+	if len(held) > 0 {
+		say("\nSluice holds back:")
+		list(held)
 	}
 	if len(e.Troubles) > 0 {
 		say("\nPods that are not ready:")
@@ -64,10 +71,43 @@ func (e Explanation) Text(command string) string {
 			say("  - then it waits: %s", w)
 		}
 	}
+	if promises := e.promises(); len(promises) > 0 {
+		say("\nWhat Sluice promises:")
+		for _, p := range promises {
+			say("  [%s] %s", p.Name, p.Sentence)
+		}
+	}
 	if len(e.Refused)+len(e.Denied)+len(e.Waits)+len(e.Now)+len(e.Next)+len(e.Running) == 0 {
 		say("It waits for nothing. %s", e.idle())
 	}
 	return b.String()
+}
+
+// waitsAndHeld are the waits of the update itself, and those that a promise holds back.
+func (e Explanation) waitsAndHeld() (waits, held []Decision) {
+	for _, d := range e.Waits {
+		if d.Promise.Name == "" {
+			waits = append(waits, d)
+		} else {
+			held = append(held, d)
+		}
+	}
+	return waits, held
+}
+
+// promises are those that hold something back now, or will, each once.
+func (e Explanation) promises() []change.Promise {
+	all := slices.Clone(e.Waits)
+	for _, f := range e.Next {
+		all = append(all, f.Waits...)
+	}
+	var promises []change.Promise
+	for _, d := range all {
+		if d.Promise.Name != "" && !slices.Contains(promises, d.Promise) {
+			promises = append(promises, d.Promise)
+		}
+	}
+	return promises
 }
 
 func (e Explanation) headline() string {
@@ -124,10 +164,14 @@ func (f Future) headline(now time.Time, command, name string) string {
 }
 
 func (d Decision) String() string {
-	if d.Why == "" {
-		return d.What
+	text := d.What
+	if d.Why != "" {
+		text += ": " + d.Why
 	}
-	return d.What + ": " + d.Why
+	if d.Promise.Name != "" {
+		text += " [" + d.Promise.Name + "]"
+	}
+	return text
 }
 
 func stepText(r view.Rollout, s *view.Step) string {

@@ -24,8 +24,10 @@ type teller struct {
 	experimentWait, experimentState         string
 	toldExperimentWait, toldExperimentState string
 
-	at                     time.Duration
-	wait, pods, state      string
+	at                time.Duration
+	wait, pods, state string
+	// held is what the mover's promises hold back, all of it.
+	held, toldHeld         string
 	toldWait, toldPods     string
 	toldState, toldRefusal string
 }
@@ -38,14 +40,16 @@ func (t *teller) pass(w *World, p Pass) {
 	}
 	t.catchUp(w)
 	t.learn(w, p)
-	t.wait = ""
+	t.wait, t.held = "", ""
 	refusal := ""
 	for _, n := range p.Plan.Notes {
-		line := t.line(w, string(n.Topic), n.Text, n.Reason)
-		switch n.Topic {
-		case change.TopicWait:
+		line := t.line(w, string(n.Topic), n.Text, Because(n))
+		switch {
+		case n.Promise.Name != "":
+			t.held += line
+		case n.Topic == change.TopicWait:
 			t.wait = line
-		case change.TopicRefuse:
+		case n.Topic == change.TopicRefuse:
 			refusal += line
 		default:
 			t.lines = append(t.lines, line)
@@ -53,6 +57,9 @@ func (t *teller) pass(w *World, p Pass) {
 	}
 	if t.wait == "" {
 		t.toldWait = ""
+	}
+	if t.held == "" {
+		t.toldHeld = ""
 	}
 	if text := withoutTimes(refusal); text != t.toldRefusal {
 		t.lines = append(t.lines, refusal)
@@ -62,6 +69,14 @@ func (t *teller) pass(w *World, p Pass) {
 	if ro := w.Rollout(); ro != nil {
 		t.state = t.stateOf(w, ro)
 	}
+}
+
+// Because is the reason of a note, and the promise that has it wait if one does.
+func Because(n change.Note) string {
+	if n.Promise.Name == "" {
+		return n.Reason
+	}
+	return n.Reason + " [" + n.Promise.Name + "]"
 }
 
 // outcome tells what came of a plan.
@@ -109,6 +124,7 @@ func (t *teller) catchUp(w *World) {
 func (t *teller) close() {
 	for _, l := range []struct{ now, told *string }{
 		{&t.pods, &t.toldPods},
+		{&t.held, &t.toldHeld},
 		{&t.wait, &t.toldWait},
 		{&t.state, &t.toldState},
 		{&t.experimentWait, &t.toldExperimentWait},
@@ -119,7 +135,7 @@ func (t *teller) close() {
 			*l.told = *l.now
 		}
 	}
-	t.wait, t.experimentWait = "", ""
+	t.wait, t.held, t.experimentWait = "", "", ""
 }
 
 // flush returns the lines since the last flush.

@@ -70,15 +70,7 @@ func (m *state) assessLimits(terminating bool) (phase v1alpha1.AnalysisPhase, re
 
 // terminating reports whether nothing more is to be measured: because someone says so, or because the verdict is certain.
 func (p *pass) terminating() bool {
-	if p.Run.Spec.Terminate {
-		return true
-	}
-	for _, m := range p.metrics {
-		if !m.dryRun && bad(m.result.Phase) {
-			return true
-		}
-	}
-	return false
+	return p.Run.Spec.Terminate || slices.ContainsFunc(p.metrics, func(m *state) bool { return !m.dryRun && bad(m.result.Phase) })
 }
 
 // conclude reports whether all metrics have ended, and gives the run its phase: the worst of those that count.

@@ -32,11 +32,11 @@ func (m *Mover) ByPods(r *restart.Restart, c spec.Canary) *ByPods {
 }
 
 var sizesByPods = []sizeRule[*ByPods]{
-	{Capacity, "surge by pods", (*ByPods).surge},
-	{Service, "leave one pod", (*ByPods).leaveOne},
-	{Capacity, "fit by pods", (*ByPods).fit},
-	{Service, "keep answering", (*ByPods).keepAnswering},
-	{Live, "look at Services", (*ByPods).look},
+	{Capacity, "surge by pods", (*ByPods).surge, ""},
+	{Service, "leave one pod", (*ByPods).leaveOne, "until no service selects a version that is to have none"},
+	{Capacity, "fit by pods", (*ByPods).fit, "until others are available, or gone"},
+	{Service, "keep answering", (*ByPods).keepAnswering, "until no service selects it"},
+	{Live, "look at Services", (*ByPods).look, "until the API server shows that no service selects it"},
 }
 
 // Run moves Services and pods.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan/bluegreen"
 	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/restart"
@@ -30,13 +31,13 @@ func (m *Mover) BySwitch(r *restart.Restart, want *bluegreen.BlueGreen, b spec.B
 }
 
 var sizesBySwitch = []sizeRule[*BySwitch]{
-	{Capacity, "surge by switch", (*BySwitch).surge},
-	{Delay, "keep the surplus", (*BySwitch).keepSurplus},
-	{Service, "keep the active stack", (*BySwitch).keepServing},
+	{Capacity, "surge by switch", (*BySwitch).surge, ""},
+	{Delay, "keep the surplus", (*BySwitch).keepSurplus, ""},
+	{Service, "keep the active stack", (*BySwitch).keepServing, "until the active service has left it"},
 }
 
 var activeBySwitch = []serviceRule[*BySwitch]{
-	{Service, "pods for the active Service", (*BySwitch).awaitsPods},
+	{Service, "pods for the active Service", (*BySwitch).awaitsPods, ""},
 }
 
 // Begin checks the Services and notes what an update overtakes. It reports whether anything may move: [Frozen] holds Services, too.
@@ -46,7 +47,7 @@ func (p *BySwitch) Begin() (moves bool) {
 	if !p.world.Spec.Paused || p.update.State() == progress.Aborted {
 		return true
 	}
-	p.wait("nothing is scaled or switched", "spec.paused is set")
+	p.journal.Hold(Frozen, "nothing is scaled or switched", "spec.paused is set")
 	if p.draft.Create != nil {
 		p.draft.ScaleNew(0, "spec.paused is set")
 	}
@@ -95,9 +96,9 @@ func (p *BySwitch) opened() bool {
 	}
 	passed, missing := p.want.Gates()
 	if !passed {
-		p.wait("the switch of the active service", missing)
+		p.journal.Note(change.TopicWait, "the switch of the active service", missing)
 	} else if !p.canTakeOver() {
-		p.wait("the switch of the active service to "+p.update.Is.CurrentPodHash, fmt.Sprintf("%d of %d pods available", p.world.New.Fleet().Serving(), p.want.Enough()))
+		p.journal.Hold(Service, "the switch of the active service to "+p.update.Is.CurrentPodHash, fmt.Sprintf("%d of %d pods available", p.world.New.Fleet().Serving(), p.want.Enough()))
 	}
 	return passed
 }
@@ -117,15 +118,14 @@ func (p *BySwitch) canTakeOver() bool {
 func (p *BySwitch) activate(s target.Selection) bool {
 	v := s.Version
 	if v == nil {
-		p.wait("the switch of the active service", "the ReplicaSet is not there yet")
+		p.journal.Note(change.TopicWait, "the switch of the active service", "the ReplicaSet is not there yet")
 		return false
 	}
 	if p.draft.Selects(s.Service) == v.Hash {
 		p.draft.Point(s.Service, v.Hash, s.Why)
 		return true
 	}
-	if missing := awaits(p, p.scene, s, activeBySwitch); missing != "" {
-		p.wait("the switch of the active service to "+v.Hash, missing)
+	if !mayPoint(p, p.scene, s, "the switch of the active service to "+v.Hash, activeBySwitch) {
 		return false
 	}
 	p.noteReached()
@@ -183,7 +183,7 @@ func (p *BySwitch) keepSurplus(s sizes) {
 	if !p.world.Now.Before(deadline) {
 		return
 	}
-	p.wait(fmt.Sprintf("%s keeps its pods until %s", one.Version.Name, deadline.UTC().Format(time.RFC3339)), "it may have served a moment ago")
+	p.journal.Hold(Delay, fmt.Sprintf("%s keeps its pods until %s", one.Version.Name, deadline.UTC().Format(time.RFC3339)), "it may have served a moment ago")
 	p.journal.WakeAt(deadline)
 	one.to = max(one.to, one.Version.Desired())
 }
@@ -198,7 +198,7 @@ func (p *BySwitch) retire() {
 	}
 	idle := p.want.Idle(p.update.Serving)
 	if len(idle) > 0 && p.update.Deserted() && p.world.Spec.Replicas > 0 && p.staying(p.update.Serving) == 0 {
-		p.wait("old versions keep their pods", p.update.WhyGone()+", and nobody else answers yet")
+		p.journal.Hold(Service, "old versions keep their pods", p.update.WhyGone()+", and nobody else answers yet")
 		return
 	}
 	for _, one := range idle {

@@ -10,12 +10,12 @@ import (
 )
 
 var stableByWeight = []serviceRule[*ByWeight]{
-	{Service, "pods for the stable Service", (*ByWeight).stableAwaitsPods},
+	{Service, "pods for the stable Service", (*ByWeight).stableAwaitsPods, ""},
 }
 
 var canaryByWeight = []serviceRule[*ByWeight]{
-	{Weight, "no weight on the canary Service", (*ByWeight).awaitsNoWeight},
-	{Service, "pods for the canary Service", (*ByWeight).canaryAwaitsPods},
+	{Weight, "no weight on the canary Service", (*ByWeight).awaitsNoWeight, ""},
+	{Service, "pods for the canary Service", (*ByWeight).canaryAwaitsPods, ""},
 }
 
 // pointServices points both Services at their versions, each when that takes traffic from nobody who cannot be replaced: while its
@@ -42,8 +42,7 @@ func (r *ByWeight) pointCanary(s target.Selection) {
 
 // point points a Service at a version unless a rule has it wait, and reports whether it selects that by now.
 func (r *ByWeight) point(s target.Selection, what string, rules []serviceRule[*ByWeight]) bool {
-	if missing := awaits(r, r.scene, s, rules); missing != "" {
-		r.wait(what, missing)
+	if !mayPoint(r, r.scene, s, what, rules) {
 		return false
 	}
 	r.draft.Point(s.Service, s.Version.Hash, s.Why)

@@ -11,12 +11,12 @@ import (
 )
 
 var sizesByWeight = []sizeRule[*ByWeight]{
-	{Weight, "carry as the stable version", (*ByWeight).carryStable},
-	{Capacity, "fit by weight", (*ByWeight).fit},
-	{Weight, "keep the share", (*ByWeight).keepShare},
-	{Service, "keep what serves", (*ByWeight).keepServing},
-	{Weight, "keep what is unknown", (*ByWeight).keepUnknown},
-	{Live, "look at routes", (*ByWeight).look},
+	{Weight, "carry as the stable version", (*ByWeight).carryStable, "until the canary has the weight that it is to get"},
+	{Capacity, "fit by weight", (*ByWeight).fit, "until others are gone"},
+	{Weight, "keep the share", (*ByWeight).keepShare, "until its share of the traffic has gone elsewhere"},
+	{Service, "keep what serves", (*ByWeight).keepServing, "until no request can reach it"},
+	{Weight, "keep what is unknown", (*ByWeight).keepUnknown, "until the routers are seen to send as they should"},
+	{Live, "look at routes", (*ByWeight).look, "until the API server shows what the routes and services send where"},
 }
 
 // carryStable gives the stable version the pods for what it carries now and will carry next.
@@ -42,7 +42,8 @@ func (r *ByWeight) fit(s sizes) {
 			continue
 		}
 		wanted := one.to
-		one.to = capacity.RoomFor(v.Desired(), r.restart.WithSurge(v, wanted), free)
+		surging := r.restart.WithSurge(v, wanted)
+		one.Pods, one.to = one.Pods+surging-wanted, capacity.RoomFor(v.Desired(), surging, free)
 		free -= max(0, one.to-v.Desired())
 		if v == first {
 			r.giveRoom(s, v, wanted)
@@ -130,7 +131,6 @@ func (r *ByWeight) keepServing(s sizes) {
 func (r *ByWeight) keepUnknown(s sizes) {
 	for _, one := range r.shrinking(s) {
 		if !r.split.InForce {
-			r.wait(one.Version.Name+" keeps its pods", "the routers have not been seen to send as they should")
 			one.stay()
 		}
 	}

@@ -9,11 +9,11 @@ import (
 )
 
 var weights = []rule[func(*ByWeight, *weight)]{
-	{Service, "follow the Services", (*ByWeight).followServices},
-	{Service, "await the stable Service", (*ByWeight).awaitStableService},
-	{Weight, "leave without pods", (*ByWeight).leaveWithoutPods},
-	{Weight, "carry", (*ByWeight).carry},
-	{Weight, "hold the routers", (*ByWeight).holdRouters},
+	{Service, "follow the Services", (*ByWeight).followServices, ""},
+	{Service, "await the stable Service", (*ByWeight).awaitStableService, ""},
+	{Weight, "leave without pods", (*ByWeight).leaveWithoutPods, ""},
+	{Weight, "carry", (*ByWeight).carry, ""},
+	{Weight, "hold the routers", (*ByWeight).holdRouters, ""},
 }
 
 // weight is the weight of the canary on its way to the one that is wanted.
@@ -33,9 +33,17 @@ func (r *ByWeight) weigh() weight {
 		if r.lacks(rule.id) {
 			continue
 		}
-		if rule.apply(r, w); w.final {
+		wanted := w.want
+		rule.apply(r, w)
+		if w.want != wanted || w.final && w.to != wanted {
+			r.journal.Hold(rule.Promise, r.want.PortionText(wanted)+" to the canary", w.why)
+		}
+		if w.final {
 			break
 		}
+	}
+	if r.draft.Held {
+		r.journal.Hold(Weight, "the routers keep what they have", "until the stable version has the pods for it")
 	}
 	return *w
 }
@@ -102,10 +110,10 @@ func (r *ByWeight) carry(w *weight) {
 		w.why = wanted + " as it should be"
 	case w.to == w.want:
 	case w.want > m.Now:
-		r.wait(wanted+" to the canary", fmt.Sprintf("%d of %d pods available", m.Canary, size))
+		r.journal.Hold(Weight, wanted+" to the canary", fmt.Sprintf("%d of %d pods available", m.Canary, size))
 		w.why = "its available pods can carry that"
 	default:
-		r.wait(wanted+" to the canary", fmt.Sprintf("%d of %d pods of the stable version available", m.Stable, capacity.Share(m.Max-w.want, m.Replicas, m.Max)))
+		r.journal.Hold(Weight, wanted+" to the canary", fmt.Sprintf("%d of %d pods of the stable version available", m.Stable, capacity.Share(m.Max-w.want, m.Replicas, m.Max)))
 		w.why = "the stable version cannot carry more yet"
 	}
 }

@@ -33,9 +33,6 @@ type scene struct {
 // lacks reports whether a rule is left out.
 func (s scene) lacks(id string) bool { return s.without != "" && strings.HasSuffix(s.without, "/"+id) }
 
-// wait notes what has to come first.
-func (s scene) wait(what, missing string) { s.journal.Note(change.TopicWait, what, missing) }
-
 // Mover has what all moves share: who is reached by which Service, delays, and giving back.
 type Mover struct{ scene }
 

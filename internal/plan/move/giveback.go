@@ -46,7 +46,7 @@ func (m *Mover) carriesAlone() bool {
 		needed = m.world.Spec.Replicas
 	}
 	if have := stable.Certain(); have < needed {
-		m.journal.Note(change.TopicWait, "the routes keep their weights", fmt.Sprintf("%d of %d pods of the stable version available", have, needed))
+		m.journal.Hold(Release, "the routes keep their weights", fmt.Sprintf("%d of %d pods of the stable version available", have, needed))
 		return false
 	}
 	return true

@@ -19,15 +19,16 @@ func (m *Mover) release(name string) {
 	keeper := m.keeper()
 	switch {
 	case keeper == nil:
-		m.journal.Note(change.TopicWait, "the release of service "+name, "no version has pods yet")
+		m.journal.Hold(Release, "the release of service "+name, "no version has pods yet")
 	case m.update.State() == progress.Settled && m.world.OnlyPods(keeper) && m.replaced(keeper):
 		m.free(name)
 	case m.draft.Held:
-		m.journal.Note(change.TopicWait, "service "+name, "routes may send to it, and "+keeper.Name+" has too few pods for that")
+		m.journal.Hold(Release, "service "+name, "routes may send to it, and "+keeper.Name+" has too few pods for that")
 	case keeper.Certain() >= min(1, m.world.Spec.Replicas):
 		m.draft.Point(name, keeper.Hash, notNamed+", and other versions have pods")
+		m.journal.Hold(Release, "the release of service "+name, "until there is no update and no other version has pods")
 	default:
-		m.journal.Note(change.TopicWait, "service "+name, keeper.Name+" has no available pod")
+		m.journal.Hold(Release, "service "+name, keeper.Name+" has no available pod")
 	}
 }
 

@@ -16,10 +16,11 @@ func (m *Mover) retire(idle target.Idle) {
 	if slices.ContainsFunc(idle.Services, func(name string) bool { return m.entry(name).after == v.Hash }) {
 		m.draft.Keep(v) // somebody has pointed a Service back to it: the delay begins when that has left it again
 	}
-	if v.Desired() == 0 || m.reached(v, idle.Services) || m.delays(idle) {
-		return
-	}
-	if m.unreached(v, idle.Services) {
+	switch {
+	case v.Desired() == 0:
+	case m.reached(v, idle.Services):
+		m.journal.Hold(Service, v.Name+" keeps its pods", "until no service selects it")
+	case !m.delays(idle) && m.unreached(v, idle.Services):
 		m.draft.Scale(v, 0, idle.Why)
 	}
 }
@@ -41,7 +42,7 @@ func (m *Mover) delays(idle target.Idle) bool {
 	if v.Desired() < idle.Whole { // never fewer: it may be what one goes back to
 		m.draft.Scale(v, idle.Whole, "kept whole "+until)
 	}
-	m.wait(fmt.Sprintf("%s keeps its pods %s", v.Name, until), idle.Why)
+	m.journal.Hold(Delay, fmt.Sprintf("%s keeps its pods %s", v.Name, until), idle.Why)
 	m.journal.WakeAt(deadline)
 	return true
 }

@@ -1,41 +1,36 @@
 package move
 
 import (
+	"fmt"
+
+	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/capacity"
 	"github.com/sluice-delivery/sluice/internal/plan/target"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
-// Promise is what holds whatever a strategy wants. The rules of the simulator's histories and docs/reliability.md use its name.
-type Promise struct {
-	Name, Sentence string
-}
-
-// The promises of a move.
+// The promises of a move. Notes, `sluice explain`, the rules of the simulator's histories and docs/reliability.md use their names and sentences.
 var (
-	Frozen = Promise{"frozen", "No pods are added or taken away while spec.paused is set, or before the ReplicaSet controller has acted on the last change of a size."}
-
-	Capacity = Promise{"capacity", "There are never more pods than replicas + maxSurge, and never fewer available ones than replicas - maxUnavailable."}
-
-	Service = Promise{"service", "A Service is pointed only at pods that can answer for all who use it, and the version that it selects keeps pods for them."}
-
-	Weight = Promise{"weight", "A version gets a share of the traffic only when its pods can carry it, and keeps the pods for the share that it has."}
-
-	Live = Promise{"live", "Pods that may have served are taken away only by what the API server itself shows, never by a cache."}
-
-	Delay = Promise{"delay", "A version that has served keeps its pods for the delay that the spec sets."}
-
-	Release = Promise{"release", "What the spec does not name any more is given back only when nobody can get to a version on trial by it."}
+	Frozen   = change.Promise{Name: "frozen", Sentence: "No pods are added or taken away while spec.paused is set, or before the ReplicaSet controller has acted on the last change of a size."}
+	Capacity = change.Promise{Name: "capacity", Sentence: "There are never more pods than replicas + maxSurge, and never fewer available ones than replicas - maxUnavailable."}
+	Service  = change.Promise{Name: "service", Sentence: "A Service is pointed only at pods that can answer for all who use it, and the version that it selects keeps pods for them."}
+	Weight   = change.Promise{Name: "weight", Sentence: "A version gets a share of the traffic only when its pods can carry it, and keeps the pods for the share that it has."}
+	Live     = change.Promise{Name: "live", Sentence: "Pods that may have served are taken away only by what the API server itself shows, never by a cache."}
+	Delay    = change.Promise{Name: "delay", Sentence: "A version that has served keeps its pods for the delay that the spec sets."}
+	Release  = change.Promise{Name: "release", Sentence: "What the spec does not name any more is given back only when nobody can get to a version on trial by it."}
 )
 
 // Promises are all promises of a move.
-var Promises = []Promise{Frozen, Capacity, Service, Weight, Live, Delay, Release}
+var Promises = []change.Promise{Frozen, Capacity, Service, Weight, Live, Delay, Release}
 
 // rule is how a promise limits one kind of move, by a function of type F.
 type rule[F any] struct {
-	Promise
+	change.Promise
 	// id names the rule among those of its promise.
 	id    string
 	apply F
+	// until is what has to happen before the rule leaves what it holds back now; empty for one that says so itself, or changes what is wanted.
+	until string
 }
 
 // A sizeRule takes sizes that are wanted, and leaves what keeps the promise.
@@ -49,14 +44,17 @@ type sizes []*size
 
 type size struct {
 	target.Size
-	// to is how many pods the version gets in this pass.
-	to int32
+	// to is how many pods the version gets in this pass, and was how many before the rule that is applied.
+	to, was int32
+	// by is the promise of the rule that changed it last, and until that rule's.
+	by    change.Promise
+	until string
 }
 
 func sizesOf(wanted []target.Size) sizes {
 	var s sizes
 	for _, one := range wanted {
-		s = append(s, &size{Size: one, to: one.Pods})
+		s = append(s, &size{Size: one, to: one.Pods, was: one.Pods})
 	}
 	return s
 }
@@ -77,11 +75,29 @@ func (s *size) stay() { s.to = s.Version.Desired() }
 // shrinks reports whether the version is to have fewer pods than before.
 func (s *size) shrinks() bool { return s.to < s.Version.Desired() }
 
+// tell notes pods that do not come yet, or do not go yet.
+func (s *size) tell(j *change.Journal) {
+	name, has := "the new version", s.Version.Desired()
+	if s.Version != nil {
+		name = s.Version.Name
+	}
+	if s.until != "" && (has <= s.to && s.to < s.Pods || has >= s.to && s.to > s.Pods) {
+		j.Hold(s.by, fmt.Sprintf("%s at %s, %d wanted", name, capacity.Pods(s.to), s.Pods), s.until)
+	}
+}
+
 // resize limits sizes by rules, and writes what is left of them.
 func resize[M any](m M, by scene, s sizes, rules []sizeRule[M]) {
 	for _, rule := range rules {
-		if !by.lacks(rule.id) {
-			rule.apply(m, s)
+		if by.lacks(rule.id) {
+			continue
+		}
+		rule.apply(m, s)
+		for _, one := range s {
+			if one.to != one.was && (one.to < one.was) == (one.to < one.Pods) { // away from what is wanted
+				one.by, one.until = rule.Promise, rule.until
+			}
+			one.was = one.to
 		}
 	}
 	for _, one := range s {
@@ -90,23 +106,25 @@ func resize[M any](m M, by scene, s sizes, rules []sizeRule[M]) {
 		} else {
 			by.draft.Scale(one.Version, one.to, one.Why)
 		}
+		one.tell(by.journal)
 	}
 }
 
-// awaits is what a Service waits for before it is pointed at a version: by the first rule that has it wait, nothing if none has.
-func awaits[M any](m M, by scene, s target.Selection, rules []serviceRule[M]) string {
+// mayPoint reports whether a Service may be pointed at a version now. The first rule that has it wait says why.
+func mayPoint[M any](m M, by scene, s target.Selection, what string, rules []serviceRule[M]) bool {
 	if s.Version != nil && by.draft.Selects(s.Service) == s.Version.Hash {
-		return ""
+		return true
 	}
 	for _, rule := range rules {
 		if by.lacks(rule.id) {
 			continue
 		}
 		if missing := rule.apply(m, s); missing != "" {
-			return missing
+			by.journal.Hold(rule.Promise, what, missing)
+			return false
 		}
 	}
-	return ""
+	return true
 }
 
 // frozen is [Frozen] for all sizes of a pass, and reports whether it holds.
@@ -115,7 +133,7 @@ func frozen(by scene) bool {
 	if why == "" {
 		return false
 	}
-	by.wait("nothing is scaled and no step ends", why)
+	by.journal.Hold(Frozen, "nothing is scaled and no step ends", why)
 	if by.draft.Create != nil {
 		by.draft.ScaleNew(0, why)
 	}

@@ -18,7 +18,7 @@ func (m *Mover) pointBack(name string) {
 }
 
 var servicesByPods = []serviceRule[*Mover]{
-	{Service, "pods for a Service", (*Mover).awaitsPods},
+	{Service, "pods for a Service", (*Mover).awaitsPods, ""},
 }
 
 // pointAvailable points a Service at a version as soon as that has the pods for it. While it has none, a Service whose version is neither the new
@@ -27,8 +27,7 @@ func (m *Mover) pointAvailable(s target.Selection) {
 	if s.Service == "" {
 		return
 	}
-	if missing := awaits(m, m.scene, s, servicesByPods); missing != "" {
-		m.wait("service "+s.Service, missing)
+	if !mayPoint(m, m.scene, s, "service "+s.Service, servicesByPods) {
 		if lent := m.standIn(s.Service); lent != nil {
 			m.draft.Point(s.Service, lent.Hash, "the version that it is for has no pods")
 		}

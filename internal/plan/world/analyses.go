@@ -51,12 +51,7 @@ func (w *World) ExperimentFailure(name string) *change.CreateFailure {
 
 // HasPods reports whether an Experiment has pods by its status.
 func HasPods(ex *v1alpha1.Experiment) bool {
-	for _, t := range ex.Status.TemplateStatuses {
-		if t.Replicas > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ex.Status.TemplateStatuses, func(t v1alpha1.TemplateStatus) bool { return t.Replicas > 0 })
 }
 
 // ExperimentSet is the ReplicaSet that an Experiment has for a template, nil if there is none. The Experiment's status tells of it too, which

@@ -11,22 +11,12 @@ import (
 
 // AnsweredBeside reports whether another version has pods that answer, and stay.
 func (w *World) AnsweredBeside(v *Version) bool {
-	for _, other := range w.All() {
-		if other != v && other.Certain() > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.All(), func(other *Version) bool { return other != v && other.Certain() > 0 })
 }
 
 // OnlyVersion reports whether no other version has pods, or will have any before this one's are gone.
 func (w *World) OnlyVersion(v *Version) bool {
-	for _, other := range w.All() {
-		if other != v && other.Desired() > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w.All(), func(other *Version) bool { return other != v && other.Desired() > 0 })
 }
 
 // ServiceNames are the Services of a canary that there are.

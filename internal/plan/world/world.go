@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,12 +77,7 @@ func (w *World) IsRouted() bool {
 
 // OnlyPods reports whether no other version has pods.
 func (w *World) OnlyPods(of *Version) bool {
-	for _, v := range w.All() {
-		if v != of && v.Fleet().Occupies() > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w.All(), func(v *Version) bool { return v != of && v.Fleet().Occupies() > 0 })
 }
 
 // NewHash is the hash of the new version, whether it has a ReplicaSet yet or not.

@@ -360,7 +360,7 @@ func tellPass(p sim.Pass) string {
 		text += fmt.Sprintf(" %s %d/%d", rs.Name, rs.Status.AvailableReplicas, replicas(rs))
 	}
 	for _, n := range p.Plan.Notes {
-		text += fmt.Sprintf("\n        %-7s %s (%s)", n.Topic, n.Text, n.Reason)
+		text += fmt.Sprintf("\n        %-7s %s (%s)", n.Topic, n.Text, sim.Because(n))
 	}
 	return text
 }

@@ -44,8 +44,11 @@ func (u *Updates) tell(is open, p *pass, ended time.Time, err error) {
 	}
 	ctx, span := u.tracer.Start(oteltrace.ContextWithSpan(context.Background(), parent), "pass", oteltrace.WithTimestamp(p.began))
 	for _, n := range p.notes {
-		span.AddEvent(n.Text, oteltrace.WithTimestamp(p.began),
-			oteltrace.WithAttributes(attribute.String("topic", string(n.Topic)), attribute.String("reason", n.Reason)))
+		attributes := []attribute.KeyValue{attribute.String("topic", string(n.Topic)), attribute.String("reason", n.Reason)}
+		if n.Promise.Name != "" {
+			attributes = append(attributes, attribute.String("promise", n.Promise.Name))
+		}
+		span.AddEvent(n.Text, oteltrace.WithTimestamp(p.began), oteltrace.WithAttributes(attributes...))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
