@@ -1,0 +1,97 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The README is short, and its figures are those of the pages that say how they were measured.
+func TestReadme(t *testing.T) {
+	readme, performance, reliability := read(t, "../README.md"), read(t, "performance.md"), read(t, "reliability.md")
+	if n := strings.Count(readme, "\n"); n > 100 {
+		t.Errorf("README.md has %d lines, and 100 is the most", n)
+	}
+	for what, want := range map[string]string{
+		"random updates":   grouped(sum(t, reliability, `(?m)^\| (?:basic|with|Experiments|the real)[^|]* \| ([0-9,]+) \|`)) + " random updates",
+		"deliberate bugs":  fmt.Sprintf("%d deliberate bugs", faults(reliability)),
+		"reaction":         rounded(t, performance, `the median is ([0-9.]+) ms`, 0) + " ms]",
+		"standby":          rounded(t, performance, `standby's first write, the median is ([0-9.]+) s`, 1) + " s |",
+		"writes":           rounded(t, performance, `(?m)^\| canary: .*?\| [^|]+ \| [^|]+ \| ([0-9.]+) `, 0) + " writes and no reads",
+		"reads":            none(t, performance, `(?m)^\| canary: (?:[^|]*\|){5} ([0-9.]+) `) + " reads",
+		"writes when idle": "5,000 idle Rollouts cost " + none(t, performance, `It writes ([0-9.]+) times on a restart`) + " write",
+		"memory":           rounded(t, performance, `\*\*Idle\*\*, 5000 rollouts: .* holds ([0-9.]+) MB`, 0) + " MB]",
+		"start":            rounded(t, performance, `\*\*Idle\*\*, 5000 rollouts: .* after ([0-9.]+) s `, 1) + " s |",
+	} {
+		if !strings.Contains(readme, want) {
+			t.Errorf("README.md does not say %q, which performance.md and reliability.md have (%s)", want, what)
+		}
+	}
+}
+
+func read(t *testing.T, page string) string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// rounded is the only number on a page that a pattern finds.
+func rounded(t *testing.T, page, pattern string, digits int) string {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindStringSubmatch(page)
+	if found == nil {
+		t.Fatalf("no page has %s", pattern)
+	}
+	n, err := strconv.ParseFloat(found[1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strconv.FormatFloat(n, 'f', digits, 64)
+}
+
+// none is the word for a number on a page that is to be 0.
+func none(t *testing.T, page, pattern string) string {
+	t.Helper()
+	if n := rounded(t, page, pattern, 1); n != "0.0" {
+		return n
+	}
+	return "no"
+}
+
+// sum adds up all numbers that a pattern finds.
+func sum(t *testing.T, page, pattern string) (total int) {
+	t.Helper()
+	for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(page, -1) {
+		n, err := strconv.Atoi(strings.ReplaceAll(found[1], ",", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += n
+	}
+	return total
+}
+
+// grouped writes a number of up to six digits with a comma.
+func grouped(n int) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
+
+// faults counts the rows of the tables of faults.
+func faults(page string) (n int) {
+	inTable := false
+	for line := range strings.Lines(page) {
+		switch {
+		case strings.HasPrefix(line, "| fault |"):
+			inTable = true
+		case !strings.HasPrefix(line, "|"):
+			inTable = false
+		case inTable && !strings.HasPrefix(line, "|--"):
+			n++
+		}
+	}
+	return n
+}
