@@ -132,6 +132,7 @@ lint: ## Run the linters
 	cd playground && go tool -modfile=../go.tools.mod golangci-lint run ./...
 	hack/same-versions.sh
 	go run ./hack/rooms internal/plan internal/experiment internal/analysis internal/change
+	go run ./hack/words AGENTS.md hack/words/todo.txt .
 
 .PHONY: verify
 verify: generate format lint ## Regenerate, format and lint, and demand that this changed nothing

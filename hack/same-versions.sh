@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every module that both Sluice and the playground are built from must have one version in both: or else it, and all that
 # imports it, is compiled twice, which is minutes where it is a Kubernetes library; and tests would meet another client than
-# users do. Names the modules that differ, and how to mend it.
+# users do. Names the modules that differ, and how to fix it.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -24,6 +24,6 @@ while read -r module main playground; do
 	newer=$(printf '%s\n%s\n' "$main" "$playground" | sort -V | tail -n 1)
 	folder=playground
 	if [ "$newer" = "$playground" ]; then folder=.; fi
-	echo "$module is $main in go.mod but $playground in playground/go.mod. Mend it: (cd $folder && go get $module@$newer)" >&2
+	echo "$module is $main in go.mod but $playground in playground/go.mod. Fix it: (cd $folder && go get $module@$newer)" >&2
 done <"$work/differ"
 exit 1

@@ -73,7 +73,7 @@ type AnalysisTemplateSpec struct {
 	// +listMapKey=name
 	Metrics []Metric `json:"metrics,omitempty"`
 
-	// Values that the metrics use as {{args.<name>}}. Those without a value must be given by whoever uses the template.
+	// Values that the metrics use as {{args.<name>}}. The user of the template must set those without a value.
 	// +optional
 	// +kubebuilder:validation:MaxItems=200
 	// +listType=map

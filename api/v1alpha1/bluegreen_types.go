@@ -36,15 +36,15 @@ type BlueGreenStrategy struct {
 	// +kubebuilder:validation:Minimum=0
 	AutoPromotionSeconds int32 `json:"autoPromotionSeconds,omitempty"`
 
-	// How many pods may be missing: a number, or a share of spec.replicas such as "25%", rounded down. Traffic moves to a new
-	// version that has all of its pods but these available, and a restart (see restartAt) may replace so many at a time. Defaults
-	// to 0: then an update waits for all pods, and in a restart one pod more comes up before one goes.
+	// How many pods may be unavailable: a number, or a percentage of spec.replicas such as "25%", rounded down. Traffic moves to a new
+	// version when all of its pods except this many are available, and a restart (see restartAt) replaces up to this many pods at a
+	// time. Defaults to 0: an update waits for all pods, and a restart adds one pod before it removes one.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : self.matches('^[0-9]+%?$')`,message=`must be a number of pods such as 1, or a percentage such as 25%; neither can be negative`
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// Seconds that the old version keeps its pods after traffic has moved, both for nodes that have not yet heard of the
-	// move and for a quick way back. Defaults to 30; less than 30 risks lost requests.
+	// Seconds that the old version keeps its pods after traffic has moved, so that nodes with stale endpoints still reach live
+	// pods, and for a fast rollback. Defaults to 30; less than 30 risks lost requests.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ScaleDownDelaySeconds *int32 `json:"scaleDownDelaySeconds,omitempty"`
@@ -75,13 +75,13 @@ type BlueGreenStrategy struct {
 	// +optional
 	AntiAffinity *AntiAffinity `json:"antiAffinity,omitempty"`
 
-	// Labels and annotations that pods of the new version carry until it is promoted. Put on running pods and taken away
-	// without a restart; they do not make a new version.
+	// Labels and annotations that pods of the new version carry until it is promoted. They are added to and removed from running
+	// pods without a restart, and do not make a new version.
 	// +optional
 	PreviewMetadata *PodTemplateMetadata `json:"previewMetadata,omitempty"`
 
-	// Labels and annotations that pods of the active version carry. Put on running pods and taken away without a restart;
-	// they do not make a new version.
+	// Labels and annotations that pods of the active version carry. They are added to and removed from running pods
+	// without a restart, and do not make a new version.
 	// +optional
 	ActiveMetadata *PodTemplateMetadata `json:"activeMetadata,omitempty"`
 }

@@ -68,13 +68,13 @@ type CanaryStrategy struct {
 	// +optional
 	AntiAffinity *AntiAffinity `json:"antiAffinity,omitempty"`
 
-	// Labels and annotations that pods of the new version carry until it is promoted. Put on running pods and taken away
-	// without a restart; they do not make a new version.
+	// Labels and annotations that pods of the new version carry until it is promoted. They are added to and removed from running
+	// pods without a restart, and do not make a new version.
 	// +optional
 	CanaryMetadata *PodTemplateMetadata `json:"canaryMetadata,omitempty"`
 
-	// Labels and annotations that pods of the stable version carry. Put on running pods and taken away without a restart;
-	// they do not make a new version.
+	// Labels and annotations that pods of the stable version carry. They are added to and removed from running pods
+	// without a restart, and do not make a new version.
 	// +optional
 	StableMetadata *PodTemplateMetadata `json:"stableMetadata,omitempty"`
 

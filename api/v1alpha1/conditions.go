@@ -31,8 +31,8 @@ type RolloutConditionType string
 
 // The conditions of a Rollout.
 const (
-	// ConditionInvalidSpec is present and True while the spec, or an object that it refers to, is wrong. Nothing is done
-	// until it is mended. An object that does not exist is not reported in the first two seconds of a Rollout.
+	// ConditionInvalidSpec is present and True while the spec, or an object that it refers to, is invalid. Nothing is done
+	// until it is fixed. An object that does not exist is not reported in the first two seconds of a Rollout.
 	ConditionInvalidSpec RolloutConditionType = "InvalidSpec"
 
 	// ConditionAvailable is True while enough pods are available: all of the active version's in a blue-green Rollout,
@@ -55,17 +55,17 @@ const (
 	// ConditionHealthy is True while the Rollout is completed and all its pods are available.
 	ConditionHealthy RolloutConditionType = "Healthy"
 
-	// ConditionCanaryOverload is present where the steps send the new version more traffic than its pods are a share of:
-	// setCanaryScale sizes it apart from setWeight. True during an update, False otherwise. It is a warning, and holds nothing up.
+	// ConditionCanaryOverload is present when the steps send the new version a larger share of the traffic than its share of the pods,
+	// because setCanaryScale sizes it independently of setWeight. True during an update, False otherwise. It is a warning and blocks nothing.
 	ConditionCanaryOverload RolloutConditionType = "CanaryOverload"
 )
 
 // ConditionPodMetadataFailure is present and True while pods lack the labels and annotations of their version's part because the API
-// server refuses to change them. It holds nothing up.
+// server refuses to change them. It blocks nothing.
 const ConditionPodMetadataFailure RolloutConditionType = "PodMetadataFailure"
 
-// ConditionRouteReleaseFailure is present and True while an object of a traffic router holds something that was put there for this Rollout,
-// which does not name it any more, and the API server refuses to have it taken out.
+// ConditionRouteReleaseFailure is present and True while an object of a traffic router still has something that was added for this Rollout,
+// which no longer names the object, and the API server refuses to have it removed.
 const ConditionRouteReleaseFailure RolloutConditionType = "RouteReleaseFailure"
 
 // ReasonRouteUpdateRefused is of the condition RouteReleaseFailure.
@@ -97,13 +97,13 @@ const (
 	// ReasonRolloutPaused: the Rollout is paused. Also the reason of the condition Paused, and an event.
 	ReasonRolloutPaused = "RolloutPaused"
 
-	// ReasonRolloutResumed: the Rollout goes on after a pause. Also an event.
+	// ReasonRolloutResumed: the Rollout continues after a pause. Also an event.
 	ReasonRolloutResumed = "RolloutResumed"
 
 	// ReasonRolloutRetry: an update that was aborted is tried again.
 	ReasonRolloutRetry = "RolloutRetry"
 
-	// ReasonRolloutAborted: the update was given up and traffic returned to the stable version. Also an event.
+	// ReasonRolloutAborted: the update was aborted and traffic returned to the stable version. Also an event.
 	ReasonRolloutAborted = "RolloutAborted"
 
 	// ReasonProgressDeadlineExceeded: no progress was seen for progressDeadlineSeconds.

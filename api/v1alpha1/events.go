@@ -3,7 +3,7 @@ package v1alpha1
 // Reasons of events on Rollouts. They are also the names of notification triggers, kebab-cased after "on-". Reasons that a
 // condition shares are declared with the conditions.
 const (
-	// EventRolloutAddedToInformer: the controller has begun to look after the Rollout.
+	// EventRolloutAddedToInformer: the controller has started to manage the Rollout.
 	EventRolloutAddedToInformer = "RolloutAddedToInformer"
 	// EventRolloutUpdated: the spec describes a new version.
 	EventRolloutUpdated = "RolloutUpdated"
@@ -15,13 +15,13 @@ const (
 	EventRolloutStepCompleted = "RolloutStepCompleted"
 	// EventRolloutPaused: the Rollout is paused.
 	EventRolloutPaused = ReasonRolloutPaused
-	// EventRolloutResumed: the Rollout goes on after a pause.
+	// EventRolloutResumed: the Rollout continues after a pause.
 	EventRolloutResumed = ReasonRolloutResumed
-	// EventRolloutAborted, a warning: the update was given up.
+	// EventRolloutAborted, a warning: the update was aborted.
 	EventRolloutAborted = ReasonRolloutAborted
 	// EventRolloutDeleted: the Rollout is gone.
 	EventRolloutDeleted = "RolloutDeleted"
-	// EventInvalidSpec, a warning: the spec, or an object that it refers to, is wrong. Once for each different message.
+	// EventInvalidSpec, a warning: the spec, or an object that it refers to, is invalid. Once for each different message.
 	EventInvalidSpec = ReasonInvalidSpec
 	// EventNewReplicaSetCreated: a ReplicaSet for a new version was created.
 	EventNewReplicaSetCreated = ReasonNewReplicaSetCreated

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Experiment runs one or more versions for a while, beside each other and apart from what serves, and analyses how they do.
+// Experiment runs one or more versions for a while, side by side and without production traffic, and analyzes them.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=experiments,shortName=exp

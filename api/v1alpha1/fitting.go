@@ -164,7 +164,7 @@ func (f *fitter) report(at *place, text string) {
 	}
 }
 
-// expected says what is wrong with a value that is to be of a type, and what to write.
+// expected says what is wrong with a value that must be of a type, and what to write.
 func expected(t reflect.Type, value any, err error) string {
 	switch t {
 	case reflect.TypeFor[resource.Quantity]():

@@ -21,7 +21,7 @@ type Metric struct {
 	Name string `json:"name"`
 
 	// Time between the end of a measurement and the next, such as "30s". Required when count is more than 1. With an
-	// interval and no count, measuring goes on until the analysis is stopped. After an error the time is always 10s.
+	// interval and no count, measuring continues until the analysis is stopped. After an error the time is always 10s.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m, s and ms, such as 30s, 5m or 1h30m; a day is 24h`
@@ -51,18 +51,18 @@ type Metric struct {
 	// +kubebuilder:validation:MaxLength=8192
 	FailureCondition string `json:"failureCondition,omitempty"`
 
-	// Number of failed measurements that are put up with: one more fails the metric. Defaults to 0. -1 puts up with any
+	// Number of failed measurements that are tolerated: one more fails the metric. Defaults to 0. -1 tolerates any
 	// number, and needs consecutiveSuccessLimit.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= -1 : (self.matches('^(-1|[0-9]+)$') || self.contains('{{'))`,message=`failureLimit must be a number that is not negative, -1 to put up with any number of failures, or a text with an argument such as "{{args.failureLimit}}"`
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= -1 : (self.matches('^(-1|[0-9]+)$') || self.contains('{{'))`,message=`failureLimit must be a number that is not negative, -1 to tolerate any number of failures, or a text with an argument such as "{{args.failureLimit}}"`
 	FailureLimit *intstr.IntOrString `json:"failureLimit,omitempty"`
 
-	// Number of inconclusive measurements that are put up with. Defaults to 0.
+	// Number of inconclusive measurements that are tolerated. Defaults to 0.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (self.matches('^[0-9]+$') || self.contains('{{'))`,message=`inconclusiveLimit must be a number that is not negative, or a text with an argument such as "{{args.inconclusiveLimit}}"`
 	InconclusiveLimit *intstr.IntOrString `json:"inconclusiveLimit,omitempty"`
 
-	// Number of errors in a row that are put up with. Defaults to 4.
+	// Number of consecutive errors that are tolerated. Defaults to 4.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (self.matches('^[0-9]+$') || self.contains('{{'))`,message=`consecutiveErrorLimit must be a number that is not negative, or a text with an argument such as "{{args.consecutiveErrorLimit}}"`
 	ConsecutiveErrorLimit *intstr.IntOrString `json:"consecutiveErrorLimit,omitempty"`

@@ -47,33 +47,33 @@ const (
 	WorkloadGenerationAnnotation = "rollout.argoproj.io/workload-generation"
 
 	// EphemeralMetadataAnnotation is on a ReplicaSet: the labels and annotations that were put on its pods for the role the
-	// version plays now, as JSON, so that only these are taken away later.
+	// version plays now, as JSON, so that only these are removed later.
 	EphemeralMetadataAnnotation = "rollout.argoproj.io/ephemeral-metadata"
 
-	// EphemeralMetadataPodsAnnotation is on a ReplicaSet beside it: what of that the pods that run are known to carry, as JSON.
-	// While it differs they are looked at. Upstream does not know it, and leaves it alone.
+	// EphemeralMetadataPodsAnnotation is on the same ReplicaSet: the part of it that the running pods are known to have, as JSON.
+	// While the two differ, pods are read. Argo Rollouts does not know it and ignores it.
 	EphemeralMetadataPodsAnnotation = "rollout.argoproj.io/ephemeral-metadata-pods"
 
 	// ScaleDownDeadlineAnnotation is on a ReplicaSet that is kept for a while after it stopped serving: the RFC 3339 instant,
 	// in UTC, from which it may be scaled to zero. The key has no domain, and never had.
 	ScaleDownDeadlineAnnotation = "scale-down-deadline"
 
-	// ScaleDownDelayAnnotation is beside ScaleDownDeadlineAnnotation: the field and the seconds that the deadline follows from, such as
-	// "canary.scaleDownDelaySeconds=30". An edit of that field moves the deadline. Upstream does not know it, and leaves it alone.
+	// ScaleDownDelayAnnotation accompanies ScaleDownDeadlineAnnotation: the field and the seconds that the deadline is computed from, such as
+	// "canary.scaleDownDelaySeconds=30". An edit of that field moves the deadline. Argo Rollouts does not know it and ignores it.
 	ScaleDownDelayAnnotation = "rollout.argoproj.io/scale-down-delay"
 
-	// OvertakenAnnotation, set to "true", is on the ReplicaSet of an update that another one overtook and that may not have
-	// served: going back to it within its delay takes the gates again. Upstream does not know it, and leaves it alone.
+	// OvertakenAnnotation, set to "true", is on the ReplicaSet of an update that was superseded and may never have
+	// served: going back to it within its delay passes the gates again. Argo Rollouts does not know it and ignores it.
 	OvertakenAnnotation = "rollout.argoproj.io/overtaken"
 
-	// ReachedAnnotation, set to "true", is on the ReplicaSet of a version that the active Service sent to without a status that says so, as
-	// after an edit: where an update overtakes it, it keeps its pods for the delay. Upstream does not know it, and leaves it alone.
+	// ReachedAnnotation, set to "true", is on the ReplicaSet of a version that the active Service sent to although no status says so, as
+	// after an edit: if it is superseded, it keeps its pods for the delay. Argo Rollouts does not know it and ignores it.
 	ReachedAnnotation = "rollout.argoproj.io/reached"
 
-	// ManagedByAnnotation is on Services, DestinationRules and VirtualNodes: the name of the Rollout that steers them.
+	// ManagedByAnnotation is on Services, DestinationRules and VirtualNodes: the name of the Rollout that manages them.
 	ManagedByAnnotation = "argo-rollouts.argoproj.io/managed-by-rollouts"
 
-	// RestartedAfterAnnotation is a legacy of early versions. It is read by nobody and kept where it is found.
+	// RestartedAfterAnnotation is a legacy of early versions. It is never read, and kept where it exists.
 	RestartedAfterAnnotation = "argo-rollouts.argoproj.io/restarted-after"
 
 	// ExperimentNameAnnotation is on ReplicaSets and Services of an Experiment: the Experiment's name.
@@ -95,11 +95,11 @@ const (
 	// of Rollout name to list of annotation keys.
 	ManagedALBAnnotationsAnnotation = "rollouts.argoproj.io/managed-alb-annotations"
 
-	// GatewayAPINotesAnnotation is on a route of the Gateway API while an update is in progress: what each Rollout has put there
-	// beyond weights, as a JSON object by namespace/name of the Rollout, so that only that is taken away later.
+	// GatewayAPINotesAnnotation is on a route of the Gateway API while an update is in progress: what each Rollout has added
+	// besides weights, as a JSON object by namespace/name of the Rollout, so that only that is removed later.
 	GatewayAPINotesAnnotation = "rollouts.argoproj.io/gatewayapi-notes"
 
-	// RoutesElsewhereAnnotation is on a Rollout: the routes of other namespaces that it has put something into, as kind/namespace/name,
+	// RoutesElsewhereAnnotation is on a Rollout: the routes in other namespaces that it has changed, as kind/namespace/name,
 	// comma separated.
 	RoutesElsewhereAnnotation = "rollouts.argoproj.io/routes-elsewhere"
 
@@ -108,14 +108,14 @@ const (
 	RolloutNamespacesAnnotation = "rollouts.argoproj.io/allowed-rollout-namespaces"
 
 	// NginxAnnotationsAnnotation is on a canary Ingress: the keys of the annotations that the spec asked for, as a JSON list, so
-	// that only these are taken away when it does not any more.
+	// that only these are removed when it no longer does.
 	NginxAnnotationsAnnotation = "rollouts.argoproj.io/managed-nginx-annotations"
 
 	// NotificationSubscribePrefix starts the annotations by which a user subscribes to notifications:
 	// notifications.argoproj.io/subscribe.<trigger>.<service>.
 	NotificationSubscribePrefix = "notifications.argoproj.io/subscribe."
 
-	// NotifiedAnnotation keeps the books of which notifications have been sent.
+	// NotifiedAnnotation records which notifications have been sent.
 	NotifiedAnnotation = "notified.notifications.argoproj.io"
 )
 

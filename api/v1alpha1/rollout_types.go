@@ -5,9 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Rollout runs a set of equal pods, like a Deployment, and replaces them by a new version step by step: as a canary, which
+// Rollout runs a set of identical pods, like a Deployment, and replaces them with a new version step by step: as a canary, which
 // takes a growing share of the traffic, or as blue-green, where all traffic moves at once to a version that was checked
-// before. Analyses, experiments and pauses decide whether and when the update goes on.
+// before. Analyses, experiments, and pauses decide whether and when the update continues.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=rollouts,shortName=ro,categories=all

@@ -295,7 +295,7 @@ type StepPluginPhase string
 const (
 	// StepPluginRunning has not ended.
 	StepPluginRunning StepPluginPhase = "Running"
-	// StepPluginSuccessful is done; the update goes on.
+	// StepPluginSuccessful is done; the update continues.
 	StepPluginSuccessful StepPluginPhase = "Successful"
 	// StepPluginFailed aborts the update.
 	StepPluginFailed StepPluginPhase = "Failed"
@@ -348,11 +348,11 @@ type RolloutDuration struct {
 	// +optional
 	TotalManualPauseDurationSeconds *int64 `json:"totalManualPauseDurationSeconds,omitempty"`
 
-	// When the update ended. Absent while it goes on.
+	// When the update ended. Absent while it is in progress.
 	// +optional
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
 
-	// How the update ended. Absent while it goes on.
+	// How the update ended. Absent while it is in progress.
 	// +optional
 	CompletionStatus CompletionStatus `json:"completionStatus,omitempty"`
 }

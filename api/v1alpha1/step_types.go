@@ -25,15 +25,15 @@ type CanaryStep struct {
 	// +optional
 	Pause *RolloutPause `json:"pause,omitempty"`
 
-	// Run an experiment, and go on when it is successful. A failure aborts the update.
+	// Run an experiment, and continue when it is successful. A failure aborts the update.
 	// +optional
 	Experiment *RolloutExperimentStep `json:"experiment,omitempty"`
 
-	// Run an analysis, and go on when it is successful. A failure aborts the update, an inconclusive result pauses it.
+	// Run an analysis, and continue when it is successful. A failure aborts the update, an inconclusive result pauses it.
 	// +optional
 	Analysis *RolloutAnalysis `json:"analysis,omitempty"`
 
-	// Set the number of pods of the new version apart from its traffic. Stays in force in later steps, until another
+	// Set the number of pods of the new version independently of its traffic. Stays in force in later steps, until another
 	// setCanaryScale. Needs trafficRouting.
 	// +optional
 	SetCanaryScale *SetCanaryScale `json:"setCanaryScale,omitempty"`
@@ -43,12 +43,12 @@ type CanaryStep struct {
 	// +optional
 	SetHeaderRoute *SetHeaderRoute `json:"setHeaderRoute,omitempty"`
 
-	// Send a copy of certain requests to the new version; its answers are thrown away. The route must be listed in
+	// Send a copy of certain requests to the new version; its responses are discarded. The route must be listed in
 	// trafficRouting.managedRoutes.
 	// +optional
 	SetMirrorRoute *SetMirrorRoute `json:"setMirrorRoute,omitempty"`
 
-	// Run a step plugin, and go on when it is successful.
+	// Run a step plugin, and continue when it is successful.
 	// +optional
 	Plugin *PluginStep `json:"plugin,omitempty"`
 }

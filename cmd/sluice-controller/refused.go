@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// refused is a flag of upstream's controller that has no effect here. Whoever sets it is told so, and what to do: a flag that is
+// refused is a flag of Argo Rollouts that has no effect here. A user who sets it learns so, and what to do: a flag that is
 // taken and ignored is worse than one that is not there.
 type refused struct{ remedy string }
 
@@ -16,7 +16,7 @@ func (r refused) Set(string) error {
 	return errors.New("this controller has no such flag: " + r.remedy) // mistake says of which it is
 }
 
-// refuse adds upstream's flags that this controller does not have, out of sight.
+// refuse adds the flags of Argo Rollouts that this controller does not have, hidden.
 func refuse(f *pflag.FlagSet) {
 	const (
 		inPasses = "Services, Ingresses and labels of pods are seen to in the passes over Rollouts; leave it out, and set --rollout-threads"
@@ -27,7 +27,7 @@ func refuse(f *pflag.FlagSet) {
 		"service-threads":                       inPasses,
 		"ingress-threads":                       inPasses,
 		"ephemeral-metadata-threads":            inPasses,
-		"ephemeral-metadata-update-pod-retries": "a pod that changed meanwhile is looked at again in the next pass; leave it out",
+		"ephemeral-metadata-update-pod-retries": "a pod that has changed is read again in the next reconcile; remove the flag",
 		"aws-target-group-binding-api-version":  noRouter,
 		"alb-tag-key-resource-id":               noRouter,
 		"alb-ingress-classes":                   noRouter,

@@ -77,7 +77,7 @@ func (f *field) writes() (int, error) {
 	return count(all).writes(), err
 }
 
-// looked waits until the controller has made so many passes and has none to make.
+// looked waits until the controller has made this many passes and has none left.
 func (p *process) looked(ctx context.Context, passes int) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("the controller made no %d passes within %s", passes, patience))
 	defer cancel()

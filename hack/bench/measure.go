@@ -38,7 +38,7 @@ type phase struct {
 	wall, cpu time.Duration
 	resident  int64
 	requests  requests
-	// playground is the processor time of the API server and of all that runs beside it, others how many requests these and the bench made.
+	// playground is the processor time of the API server and of all that runs with it, others how many requests these and the bench made.
 	playground time.Duration
 	others     int
 	// passes are how often the controller looked at a Rollout.

@@ -24,7 +24,7 @@ func init() {
 const interrupted = 130
 
 func main() {
-	timeout := flag.Duration("timeout", 2*time.Minute, "give up after so long")
+	timeout := flag.Duration("timeout", 2*time.Minute, "time to wait before giving up")
 	flag.Parse()
 	// SIGPIPE too: `make demo | head` must not leave anything behind either.
 	signals, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/playtest/port"
 )
 
-// startPrometheus starts what is measured, and a real Prometheus that measures it: the controller is told of it as in an installation, by
+// startPrometheus starts what is measured, and a real Prometheus that measures it: the controller learns its address as in an installation, by
 // its environment.
 func (s *story) startPrometheus(ctx context.Context) error {
 	program, err := exec.LookPath("prometheus")

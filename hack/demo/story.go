@@ -206,7 +206,7 @@ func (s *story) scaleDown(ctx context.Context) error {
 
 func healthy(r view.Rollout) bool { return r.Status.Icon == view.IconHealthy }
 
-// paused is until somebody promotes it.
+// paused lasts until a user promotes it.
 func paused(r view.Rollout) bool { return r.Status.Icon == view.IconPaused && r.Pause == nil }
 
 // grace is how long a Rollout may be degraded: one whose Services are applied a moment after it is, until they are there.

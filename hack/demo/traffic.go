@@ -52,7 +52,7 @@ func traffic(ctx context.Context, kubeconfig string, out io.Writer) error {
 	server := &http.Server{Handler: c, ReadHeaderTimeout: time.Second}
 	go func() { _ = server.Serve(listener) }() // it ends with Close
 	defer server.Close()                       //nolint:errcheck // the program ends
-	fmt.Fprintln(out, listener.Addr())         //nolint:errcheck // whoever waits for it finds out
+	fmt.Fprintln(out, listener.Addr())         //nolint:errcheck // the process that waits for it finds out
 
 	ticks := time.NewTicker(tick)
 	defer ticks.Stop()

@@ -69,7 +69,7 @@ func (o options) run(ctx context.Context) (*report, error) {
 		return nil, err
 	}
 	if gone := stale(known, all); len(gone) > 0 && slices.Equal(o.patterns, engines) {
-		return nil, fmt.Errorf("%s:%d: no mutant of %s is this any more: - %s + %s: correct the entry, or remove it (%d such entries)",
+		return nil, fmt.Errorf("%s:%d: no mutant of %s matches this now: - %s + %s: correct the entry, or remove it (%d such entries)",
 			o.equivalents, gone[0].line, gone[0].name, gone[0].before, gone[0].after, len(gone))
 	}
 	sample, err := o.draw(all)
@@ -126,7 +126,7 @@ func (o options) draw(all []*Mutant) ([]*Mutant, error) {
 	return sample, nil
 }
 
-// runAll runs mutants until they are all done, the time is up, or somebody interrupts.
+// runAll runs mutants until they are all done, the time is up, or a user interrupts.
 func (o options) runAll(ctx context.Context, r *report, todo []*Mutant) error {
 	start := time.Now()
 	scratch, err := os.MkdirTemp("", "mutants")

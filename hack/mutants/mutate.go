@@ -293,7 +293,7 @@ func (m *mutator) is(e ast.Expr, info types.BasicInfo) bool {
 	return ok && basic.Info()&info != 0
 }
 
-// inParentheses is the text of an operand, which stays one whatever comes beside it.
+// inParentheses is the text of an operand, which stays one whatever comes next to it.
 func (m *mutator) inParentheses(e ast.Expr) string {
 	if _, ok := e.(*ast.BinaryExpr); ok {
 		return "(" + m.textOf(e) + ")"

@@ -1,5 +1,5 @@
 // Command pictures draws the timelines of the documentation: of each manifest in the folder that it is given, with the scenario of the same
-// name beside it if there is one, what sluice simulate shows.
+// name if there is one, what sluice simulate shows.
 package main
 
 import (

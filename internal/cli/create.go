@@ -60,7 +60,7 @@ With -w the Rollout or Experiment that was created is shown until Ctrl-C.`
 	}
 	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, "file, or folder of files, to create objects from; - for the standard input")
 	cmd.Flags().BoolVarP(&get.watch, "watch", "w", false, "show what was created, until Ctrl-C")
-	cmd.Flags().BoolVar(&get.noColour, "no-color", false, "no colours; there are none in a pipe or if NO_COLOR is set")
+	cmd.Flags().BoolVar(&get.noColor, "no-color", false, "disable colors; also disabled in a pipe and if NO_COLOR is set")
 	return cmd
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spelling"
 )
 
-// runMaking is how an AnalysisRun is to be made of a template.
+// runMaking is how an AnalysisRun is made from a template.
 type runMaking struct {
 	from, fromFile     string
 	global             bool
@@ -34,9 +34,9 @@ func (a *app) createAnalysisRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     analysisRuns.noun,
 		Aliases: analysisRuns.aliases,
-		Short:   "Measure and judge once, as an analysis template says",
-		Long: `Creates an AnalysisRun from an AnalysisTemplate, or with --global from a ClusterAnalysisTemplate, of the cluster or of a file.
-The templates that it names in turn are taken from the file or from the cluster.`,
+		Short:   "Run an analysis from a template",
+		Long: `Creates an AnalysisRun from an AnalysisTemplate, or with --global from a ClusterAnalysisTemplate, in the cluster or in a file.
+Templates that it refers to are read from the file or from the cluster.`,
 		Example: a.examples(`
 			{} create analysisrun --from success-rate -a service=web
 			{} create analysisrun --global --from success-rate -a service=web
@@ -62,12 +62,12 @@ The templates that it names in turn are taken from the file or from the cluster.
 	}
 	f := cmd.Flags()
 	f.StringVar(&how.from, "from", "", "name of the template")
-	f.StringVar(&how.fromFile, "from-file", "", "file with the template; - for the standard input")
+	f.StringVar(&how.fromFile, "from-file", "", "file with the template; - for standard input")
 	f.BoolVar(&how.global, "global", false, "the template is a ClusterAnalysisTemplate")
 	f.StringArrayVarP(&how.arguments, "argument", "a", nil, "value of an argument of the template, as NAME=VALUE; may be repeated")
 	f.StringVar(&how.name, "name", "", "name of the AnalysisRun")
-	f.StringVar(&how.generateName, "generate-name", "", "beginning of the AnalysisRun's name, the rest of which is made up; the template's name unless set")
-	f.StringVar(&how.instanceID, "instance-id", "", "instance ID of the controller that is to do it")
+	f.StringVar(&how.generateName, "generate-name", "", "prefix of the AnalysisRun's generated name; defaults to the template's name")
+	f.StringVar(&how.instanceID, "instance-id", "", "instance ID of the controller that runs the analysis")
 	return cmd
 }
 
@@ -137,7 +137,7 @@ func parseArguments(texts []string) ([]v1alpha1.AnalysisRunArgument, error) {
 	return args, nil
 }
 
-// templatesOf adds the templates of a file. The first one is what is to be measured, the others may be named by it.
+// templatesOf adds the templates of a file. The first one is measured; the others may be named by it.
 func (a *app) templatesOf(file string, known analysis.Templates) (first v1alpha1.AnalysisTemplateRef, err error) {
 	sources, err := readSources([]string{file}, false, a.In)
 	if err != nil {

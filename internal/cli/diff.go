@@ -24,8 +24,8 @@ func (a *app) diffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff NAME",
 		Short: "Show what an update changes in the pod template",
-		Long: `Shows what the update that is under way changes in the pod template: the stable version's against the one that the spec asks for.
-With --from-revision and --to-revision it compares any that are kept.`,
+		Long: `Shows what the current update changes: the pod template of the stable version compared with the one in the spec.
+Use --from-revision and --to-revision to compare other revisions.`,
 		Example: a.examples(`
 			{} diff web
 			{} diff web --from-revision 3 --to-revision 5`),
@@ -52,8 +52,8 @@ With --from-revision and --to-revision it compares any that are kept.`,
 			return nil
 		},
 	}
-	cmd.Flags().Int64Var(&from, "from-revision", 0, "compare this revision; the stable version unless set")
-	cmd.Flags().Int64Var(&to, "to-revision", 0, "with this one; what the spec asks for unless set")
+	cmd.Flags().Int64Var(&from, "from-revision", 0, "revision to compare from; defaults to the stable version")
+	cmd.Flags().Int64Var(&to, "to-revision", 0, "revision to compare to; defaults to the spec")
 	return cmd
 }
 

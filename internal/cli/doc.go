@@ -12,7 +12,7 @@
 //
 // and one file for each command. Subpackage live looks at the cluster and draws; package view says what things look like.
 //
-// What a command writes is wire format (behaviour.md A27): scripts and access rules that people have depend on which verb goes to
+// What a command writes is wire format: scripts and access rules that people have depend on which verb goes to
 // which resource. Results go to stdout, talk and errors to stderr; every error is one line that begins with "error: ".
 //
 // What must not be here: decisions about rollouts. A command writes what a user asks for, the controller acts on it.

@@ -17,12 +17,12 @@ func (a *app) explainCommand() *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
 		Use:   "explain NAME",
-		Short: "Say what a rollout waits for, why, and what happens next and when",
-		Long: `Says in sentences what a rollout waits for, why, what happens next and when. Where a promise of the engine holds something back it
-names the promise, says what has to come first, and quotes the promise.
+		Short: "Explain what a rollout is waiting for, why, and what happens next",
+		Long: `Explains what a rollout is waiting for and why, and what will happen next and when. If a promise of
+the engine holds something back, the command names and quotes the promise, and says what must happen first.
 
-It runs Sluice's engine here, on the objects as they are in the cluster, and changes nothing. It works whichever controller looks
-after the rollout; another one than Sluice's may go on differently.`,
+The command runs Sluice's engine locally on the objects in the cluster, and changes nothing. It also works if another controller
+manages the rollout, but that controller may decide differently.`,
 		Example:           a.examples(`{} explain web`),
 		Args:              rollouts.one,
 		ValidArgsFunction: a.completeOne(rollouts),

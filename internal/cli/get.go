@@ -25,12 +25,12 @@ func (a *app) getRolloutCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     rollouts.noun + " NAME",
 		Aliases: rollouts.aliases,
-		Short:   "Show a rollout: its status, its steps and its pods",
-		Long: `Shows a rollout: its status, its steps, and by revision its pods, with the reason why one is not ready, its experiments and
-its analyses.
+		Short:   "Show a rollout: its status, steps, and pods",
+		Long: `Shows a rollout: its status, its steps, and for each revision its pods (with the reason why a pod is not ready), experiments,
+and analyses.
 
-With -w it goes on showing what happens until Ctrl-C. On a terminal that is one picture, kept up to date; into a pipe it is the
-picture once, and then a line for each thing that happens.`,
+With -w, the command watches for changes until you press Ctrl-C. A terminal shows one view that is kept up to date; a pipe gets the
+view once, and then a line for each change.`,
 		Example: a.examples(`
 			{} get rollout web
 			{} get rollout web -w
@@ -50,10 +50,10 @@ func (a *app) getExperimentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     experiments.noun + " NAME",
 		Aliases: experiments.aliases,
-		Short:   "Show an experiment: its status, its pods and its analyses",
-		Long: `Shows an experiment: its status, how long it will still run, the pods of its templates and how its analyses are doing.
+		Short:   "Show an experiment: its status, pods, and analyses",
+		Long: `Shows an experiment: its status, its remaining time, the pods of its templates, and the progress of its analyses.
 
-With -w it goes on showing what happens until Ctrl-C.`,
+With -w, the command watches for changes until you press Ctrl-C.`,
 		Example: a.examples(`
 			{} get experiment compare
 			{} get experiment compare -w`),
@@ -70,19 +70,19 @@ type getting struct {
 	*app
 	kind kind
 	// row is the object as a line of a table: its columns and its cells.
-	row             func(view.Objects) (columns, cells []string)
-	output          output
-	read            func(live.Client, context.Context, string) (view.Objects, error)
-	follow          func(live.Client, context.Context, string) (<-chan live.Sight, error)
-	watch, noColour bool
-	timeout         int
+	row            func(view.Objects) (columns, cells []string)
+	output         output
+	read           func(live.Client, context.Context, string) (view.Objects, error)
+	follow         func(live.Client, context.Context, string) (<-chan live.Sight, error)
+	watch, noColor bool
+	timeout        int
 }
 
 func (g *getting) flags(cmd *cobra.Command) {
 	g.output.flag(cmd, outputJSON, outputYAML, outputWide, outputName)
-	cmd.Flags().BoolVarP(&g.watch, "watch", "w", false, "go on showing what happens")
-	cmd.Flags().BoolVar(&g.noColour, "no-color", false, "no colours; there are none in a pipe or if NO_COLOR is set")
-	cmd.Flags().IntVar(&g.timeout, "timeout-seconds", 0, "stop watching after so many seconds; 0 for never")
+	cmd.Flags().BoolVarP(&g.watch, "watch", "w", false, "watch for changes")
+	cmd.Flags().BoolVar(&g.noColor, "no-color", false, "disable colors; also disabled in a pipe and if NO_COLOR is set")
+	cmd.Flags().IntVar(&g.timeout, "timeout-seconds", 0, "seconds to watch; 0 watches forever")
 }
 
 func (g *getting) run(cmd *cobra.Command, args []string) error {
@@ -119,7 +119,7 @@ func (g *getting) run(cmd *cobra.Command, args []string) error {
 }
 
 func (g *getting) screen() live.Screen {
-	screen := live.NewScreen(g.Out, g.noColour)
+	screen := live.NewScreen(g.Out, g.noColor)
 	screen.Clock = g.clock
 	return screen
 }

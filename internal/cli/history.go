@@ -21,11 +21,11 @@ func (a *app) historyCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "history NAME",
-		Short: "List the revisions of a rollout, to which one can return",
-		Long: `Lists the revisions of a rollout that are kept, the newest first: the part that each plays, its pods and its images. A template
-that came back has a new number; those that it had before are listed with it.
+		Short: "List the revisions of a rollout",
+		Long: `Lists the revisions of a rollout, newest first, with their roles, pods, and images. Use undo to return to one of them. If an
+earlier template came back, it has a new number, and its earlier numbers are listed with it.
 
-With --revision it prints the pod template of one of them.`,
+With --revision, the command prints the pod template of one revision.`,
 		Example: a.examples(`
 			{} history web
 			{} history web --revision 3
@@ -72,8 +72,8 @@ With --revision it prints the pod template of one of them.`,
 		},
 	}
 	f := cmd.Flags()
-	f.Int64Var(&revision, "revision", 0, "print the pod template of this one")
-	f.IntVar(&limit, "limit", 0, "list no more than so many; 0 for all")
+	f.Int64Var(&revision, "revision", 0, "print the pod template of this revision")
+	f.IntVar(&limit, "limit", 0, "maximum number of revisions to list; 0 lists all")
 	out.flag(cmd, outputJSON, outputYAML)
 	return cmd
 }

@@ -45,14 +45,14 @@ func (a *app) lintCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "lint -f FILE...",
-		Short: "Find what is wrong with manifests, before they are applied",
-		Long: `Finds what is wrong with Rollouts, Experiments, AnalysisRuns and analysis templates in files, without a cluster: everything, not
-the first, each with its line.
+		Short: "Find mistakes in manifests before you apply them",
+		Long: `Finds mistakes in Rollouts, Experiments, AnalysisRuns, and analysis templates in files, without a cluster. The command reports all
+mistakes at once, each with its line.
 
-Errors are what the API server or the controller would refuse: wrong YAML, fields that do not exist, values that do not fit the schema
-or its rules, and names of objects in the same files that do not fit together (Services, workloads, templates and their arguments).
-Warnings are what only may be wrong: names that are in none of the files, and specs that are valid and may hurt. Objects of other
-kinds are only looked at where one of these names them.`,
+Errors are mistakes that the API server or the controller would reject: invalid YAML, unknown fields, values that violate the schema or
+its rules, and references to objects in the same files that do not match (Services, workloads, templates, and their arguments).
+Warnings are possible mistakes: references to objects that are in none of the files, and valid specs that are risky. Objects of other
+kinds are checked only if one of these refers to them.`,
 		Example: a.examples(`
 			{} lint -f web.yaml
 			# A folder and what is below it
@@ -95,9 +95,9 @@ kinds are only looked at where one of these names them.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVarP(&files, "filename", "f", nil, "file, or folder of files, to look at; - for the standard input")
-	f.BoolVarP(&deep, "recursive", "R", false, "look into the folders of folders too")
-	f.StringVarP(&output, "output", "o", "text", "how to write what is found: text, json, or github for remarks in a GitHub workflow")
+	f.StringSliceVarP(&files, "filename", "f", nil, "file or directory to check; - for standard input")
+	f.BoolVarP(&deep, "recursive", "R", false, "recurse into subdirectories")
+	f.StringVarP(&output, "output", "o", "text", "output format: text, json, or github for annotations in a GitHub workflow")
 	f.BoolVar(&strict, "strict", false, "fail on warnings too")
 	return cmd
 }

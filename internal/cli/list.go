@@ -20,10 +20,10 @@ func (a *app) listRolloutsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "rollouts",
 		Aliases: []string{"ro", "rollout"},
-		Short:   "List the rollouts of a namespace",
-		Long: `Lists the rollouts of a namespace, or of all.
+		Short:   "List rollouts",
+		Long: `Lists the rollouts in a namespace, or in all namespaces.
 
-With -w it goes on until Ctrl-C, with a line whenever one of them changes.`,
+With -w, the command prints a line for each change until you press Ctrl-C.`,
 		Example: a.examples(`
 			{} list rollouts
 			{} list rollouts --all-namespaces
@@ -34,9 +34,9 @@ With -w it goes on until Ctrl-C, with a line whenever one of them changes.`,
 		},
 	}
 	l.flags(cmd)
-	cmd.Flags().BoolVarP(&l.watch, "watch", "w", false, "go on, with a line whenever one changes")
-	cmd.Flags().BoolVar(&l.timestamps, "timestamps", false, "with -w: begin each line with the time")
-	cmd.Flags().StringVar(&l.name, "name", "", "only the rollout of this name")
+	cmd.Flags().BoolVarP(&l.watch, "watch", "w", false, "watch for changes, one line each")
+	cmd.Flags().BoolVar(&l.timestamps, "timestamps", false, "with -w: start each line with the time")
+	cmd.Flags().StringVar(&l.name, "name", "", "list only the rollout with this name")
 	return cmd
 }
 
@@ -45,7 +45,7 @@ func (a *app) listExperimentsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "experiments",
 		Aliases: []string{"exp", "experiment"},
-		Short:   "List the experiments of a namespace",
+		Short:   "List experiments",
 		Example: a.examples(`
 			{} list experiments
 			{} list experiments --all-namespaces`),

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/cli/live"
 )
 
-// listing is how objects are to be listed.
+// listing is how objects are listed.
 type listing struct {
 	*app
 	kind kind
@@ -29,7 +29,7 @@ type listing struct {
 
 func (l *listing) flags(cmd *cobra.Command) {
 	l.output.flag(cmd, outputJSON, outputYAML, outputWide, outputName)
-	cmd.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "of all namespaces")
+	cmd.Flags().BoolVarP(&l.all, "all-namespaces", "A", false, "list across all namespaces")
 }
 
 // list prints the objects as a table, and then, if that is wanted, each that changes.

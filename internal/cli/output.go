@@ -21,7 +21,7 @@ const (
 	outputName = "name"
 )
 
-// output is how a result is to be printed. Without a format: for people.
+// output is how a result is printed. Without a format: for people.
 type output struct {
 	format  string
 	allowed []string

@@ -26,12 +26,12 @@ func (a *app) promoteCommand() *cobra.Command {
 	var how promotion
 	cmd := &cobra.Command{
 		Use:   "promote NAME...",
-		Short: "Let an update go on",
-		Long: `Lets an update go on: past the pause that it is in, or past the step that it is working on.
+		Short: "Continue a paused update, or skip its current step",
+		Long: `Continues an update: ends the current pause, or skips the step in progress.
 
-With --full all that is left of the update's steps, pauses and analyses is skipped, and the new version takes over at once.`,
+With --full, the update skips all remaining steps, pauses, and analyses, and the new version takes over immediately.`,
 		Example: a.examples(`
-			# Go on after a pause
+			# Continue after a pause
 			{} promote web
 			# Skip all that is left of the update
 			{} promote web --full`),
@@ -50,7 +50,7 @@ With --full all that is left of the update's steps, pauses and analyses is skipp
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&how.full, "full", false, "skip all that is left of steps, pauses and analyses")
+	f.BoolVar(&how.full, "full", false, "skip all remaining steps, pauses, and analyses")
 	f.BoolVarP(&how.skipStep, "skip-current-step", "c", false, "skip the current step of a canary")
 	f.BoolVarP(&how.skipAll, "skip-all-steps", "a", false, "skip all steps of a canary")
 	for _, flag := range deprecated {
@@ -90,7 +90,7 @@ func (how promotion) do(ctx context.Context, c live.Client, name string) (string
 	return fmt.Sprintf("rollout '%s' promoted", name), nil
 }
 
-// patch is what to write. Where a controller pauses, taking the pause away is enough: it then goes on itself. Where it is busy with a
+// patch is what to write. Where a controller pauses, removing the pause is enough: the controller then continues by itself. Where it is busy with a
 // step, the step is counted as done for it. Never both, or a promotion would skip a step that nobody has seen yet.
 func (how promotion) patch(ro *v1alpha1.Rollout) (patch, error) {
 	index, count := stepOf(ro)

@@ -16,9 +16,9 @@ func (a *app) restartCommand() *cobra.Command {
 	var in string
 	cmd := &cobra.Command{
 		Use:   "restart NAME...",
-		Short: "Replace the pods of a rollout by new ones",
-		Long: `Replaces all pods of a rollout that were there before by new ones of the same version, no more at a time than may be
-unavailable. No update is started.`,
+		Short: "Restart the pods of a rollout",
+		Long: `Replaces all current pods of a rollout with new pods of the same version, at most maxUnavailable at a time. This does not start an
+update.`,
 		Example: a.examples(`
 			{} restart web
 			# In ten minutes
@@ -37,6 +37,6 @@ unavailable. No update is started.`,
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&in, "in", "i", "0s", "begin only after so long, such as 30s, 5m or 1h")
+	cmd.Flags().StringVarP(&in, "in", "i", "0s", "time to wait before the restart, such as 30s, 5m or 1h")
 	return cmd
 }

@@ -99,13 +99,13 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:         a.command,
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: a.display},
-		Short:       "See and steer Rollouts: canary and blue-green updates of pods in Kubernetes",
+		Short:       "Manage Rollouts: canary and blue-green updates in Kubernetes",
 		Example: a.examples(`
 			# Watch an update
 			{} get rollout web -w
 			# Start one
 			{} set image web nginx=nginx:1.16
-			# Go on after a pause
+			# Continue after a pause
 			{} promote web
 			# Return to the stable version
 			{} abort web`),
@@ -165,8 +165,8 @@ func (a *app) examples(text string) string {
 }
 
 func (a *app) logFlags(f *pflag.FlagSet) {
-	f.IntVarP(&a.klogLevel, "kloglevel", "v", 0, "log the requests to the cluster, the more the higher the number, up to 10")
-	f.String("loglevel", "info", "accepted for scripts made for other versions; has no effect")
+	f.IntVarP(&a.klogLevel, "kloglevel", "v", 0, "log level for API requests (0-10)")
+	f.String("loglevel", "info", "accepted for compatibility with existing scripts; has no effect")
 }
 
 // silence is of the Kubernetes libraries, which would write over the picture. They have one logger for the whole process.
@@ -184,7 +184,7 @@ func (a *app) startLog() error {
 	return flags.Set("v", strconv.Itoa(a.klogLevel))
 }
 
-// print writes a result, tell writes messages beside it. Both escape what could steer a terminal, and ignore write errors. The pictures of rollouts, which
+// print writes a result, tell writes messages about it. Both escape what could steer a terminal, and ignore write errors. The pictures of rollouts, which
 // steer the terminal, are cleaned by internal/view.
 func (a *app) print(format string, args ...any) {
 	_, _ = fmt.Fprintf(clean.Writer{To: a.Out}, format, args...)

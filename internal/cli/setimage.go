@@ -23,7 +23,7 @@ func (a *app) setCommand() *cobra.Command {
 func (a *app) setImageCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "image NAME CONTAINER=IMAGE...",
-		Short: "Set the images of a rollout's containers, which starts an update",
+		Short: "Update the container images of a rollout",
 		Example: a.examples(`
 			{} set image web nginx=nginx:1.16
 			# All containers

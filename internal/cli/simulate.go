@@ -32,16 +32,16 @@ func (a *app) simulateCommand() *cobra.Command {
 	var s simulation
 	cmd := &cobra.Command{
 		Use:   "simulate (-f FILE... [NAME] | NAME --image CONTAINER=IMAGE)",
-		Short: "See how an update would go, before it runs",
-		Long: `Plays an update in virtual time and tells what will happen: when each step begins, how many pods each version has, who gets the
-traffic, what is waited for, how long it takes, how many pods there are at most and how many can serve at least.
+		Short: "Simulate an update before it runs",
+		Long: `Plays an update in virtual time and shows what will happen: when each step starts, how many pods each version has, how traffic is
+split, what the update waits for, how long it takes, the most pods that exist at once, and the fewest that can serve.
 
-What decides is Sluice's own engine. The Rollout, and the Services, AnalysisTemplates and workloads that it names, come from files or,
-with a NAME alone, from the cluster, in which nothing is changed. With files a NAME says which Rollout, if they have several. Pods take
---pod-startup to become ready. Measurements are good unless the scenario says otherwise; when they are made and how they are judged is
-as in the cluster.
+The simulation runs Sluice's own engine. It reads the Rollout and the Services, AnalysisTemplates, and workloads that it refers to from
+files or, if you give only a NAME, from the cluster, and changes nothing there. If the files contain several Rollouts, NAME selects one.
+Pods become ready after --pod-startup. Measurements pass unless the scenario says otherwise; they are scheduled and judged as in the
+cluster.
 
-A scenario has lines such as these, with times since the update began:
+A scenario contains lines such as these. Times count from the start of the update:
 
   at 2m scale 20
   at 3m image web=v3
@@ -53,8 +53,8 @@ A scenario has lines such as these, with times since the update began:
   at 8m load 14            # for the HorizontalPodAutoscaler: work for 14 pods
   at 9m delete service web-canary          # until: restore service web-canary
 
---expect fails the command where something is not so: promoted, aborted, healthy, degraded, paused, or a comparison of duration,
-max-pods or min-capacity, such as 'duration<20m'. The exit status is 2 then, and 1 where the update could not be played.`,
+With --expect, the command fails unless a condition holds: promoted, aborted, healthy, degraded, paused, or a comparison of duration,
+max-pods, or min-capacity, such as 'duration<20m'. The exit status is then 2. It is 1 if the update could not be simulated.`,
 		Example: a.examples(`
 			{} simulate -f web.yaml
 			# What if error-rate fails after five minutes
@@ -66,15 +66,15 @@ max-pods or min-capacity, such as 'duration<20m'. The exit status is 2 then, and
 		RunE: func(cmd *cobra.Command, args []string) error { return a.simulate(cmd, args, s) },
 	}
 	f := cmd.Flags()
-	f.StringSliceVarP(&s.files, "filename", "f", nil, "file, or folder of files, with the Rollout and what it names; - for the standard input")
-	f.BoolVarP(&s.deep, "recursive", "R", false, "look into the folders of folders too")
-	f.StringArrayVar(&s.images, "image", nil, "what to update to, as CONTAINER=IMAGE")
+	f.StringSliceVarP(&s.files, "filename", "f", nil, "file or directory with the Rollout and the objects that it refers to; - for standard input")
+	f.BoolVarP(&s.deep, "recursive", "R", false, "recurse into subdirectories")
+	f.StringArrayVar(&s.images, "image", nil, "image to update to, as CONTAINER=IMAGE")
 	f.DurationVar(&s.startup, "pod-startup", 10*time.Second, "how long a pod takes to become ready")
-	f.Int32Var(&s.replicas, "replicas", 0, "play with another number of pods (default: what the Rollout says)")
-	f.StringVar(&s.scenario, "scenario", "", "file with what happens meanwhile")
-	f.StringArrayVar(&s.expect, "expect", nil, "fail unless this is so, for example promoted or 'duration<20m'")
-	f.BoolVar(&s.stop, "stop-at-pauses", false, "end where a person would have to promote")
-	f.StringVarP(&s.output, "output", "o", "text", "how to tell it: text, json, html for one page that needs nothing else, or svg for the picture alone")
+	f.Int32Var(&s.replicas, "replicas", 0, "number of pods to simulate (default: the Rollout's spec.replicas)")
+	f.StringVar(&s.scenario, "scenario", "", "scenario file")
+	f.StringArrayVar(&s.expect, "expect", nil, "fail unless this condition holds, such as promoted or 'duration<20m'")
+	f.BoolVar(&s.stop, "stop-at-pauses", false, "stop at pauses that wait for a promotion")
+	f.StringVarP(&s.output, "output", "o", "text", "output format: text, json, html for a self-contained page, or svg for the chart")
 	return cmd
 }
 
@@ -141,7 +141,7 @@ func (a *app) tellSimulation(s view.Simulation, output string) error {
 		return nil
 	}
 	screen := live.NewScreen(a.Out, false)
-	options := view.TextOptions{Colours: screen.Colours}
+	options := view.TextOptions{Colours: screen.Colors}
 	if screen.Terminal() {
 		options.Width, _ = screen.Size()
 	}

@@ -19,9 +19,9 @@ func (a *app) statusCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "status NAME",
-		Short: "Wait until a rollout is healthy, or tell how it is doing",
-		Long: `Tells how a rollout is doing, each time that changes, until it is healthy or degraded. Ends with an error if it is degraded,
-or if --timeout has passed before. With --watch=false it tells once.`,
+		Short: "Show the status of a rollout, and wait until it is healthy",
+		Long: `Prints the status of a rollout whenever it changes, until the rollout is healthy or degraded. The command fails if the rollout is
+degraded, or if --timeout passes first. With --watch=false, it prints the status once.`,
 		Example: a.examples(`
 			# In a pipeline, after the new version was applied
 			{} status web --timeout 10m
@@ -46,8 +46,8 @@ or if --timeout has passed before. With --watch=false it tells once.`,
 			return degraded(r)
 		},
 	}
-	cmd.Flags().BoolVarP(&watch, "watch", "w", true, "go on until the rollout is healthy or degraded")
-	cmd.Flags().DurationVarP(&timeout, "timeout", "t", 0, "give up after so long; 0 for never")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", true, "watch until the rollout is healthy or degraded")
+	cmd.Flags().DurationVarP(&timeout, "timeout", "t", 0, "time to wait before giving up; 0 waits forever")
 	return cmd
 }
 

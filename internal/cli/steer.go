@@ -14,9 +14,9 @@ import (
 func (a *app) abortCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "abort NAME...",
-		Short: "Give an update up and return to the stable version",
-		Long: `Gives an update up: all traffic returns to the stable version. The spec still asks for the new one, so the rollout counts as
-degraded until the spec changes or the update is tried again with 'retry'.`,
+		Short: "Abort an update and return to the stable version",
+		Long: `Aborts an update: all traffic returns to the stable version. The spec still describes the new version, so the rollout is degraded
+until you change the spec or retry the update with 'retry'.`,
 		Example:           a.examples(`{} abort web`),
 		Args:              rollouts.some,
 		ValidArgsFunction: a.completeSome(rollouts),
@@ -62,10 +62,9 @@ func observed(ro *v1alpha1.Rollout) bool {
 
 func (a *app) pauseCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "pause NAME...",
-		Short: "Stop a rollout where it is",
-		Long: `Stops a rollout where it is: no pods are added or removed and no step is taken, until 'promote', or until spec.paused is
-taken away.`,
+		Use:               "pause NAME...",
+		Short:             "Pause a rollout",
+		Long:              `Pauses a rollout: no pods are added or removed, and no step starts, until you run 'promote' or remove spec.paused.`,
 		Example:           a.examples(`{} pause web`),
 		Args:              rollouts.some,
 		ValidArgsFunction: a.completeSome(rollouts),
@@ -78,7 +77,7 @@ func (a *app) retryCommand() *cobra.Command {
 		&cobra.Command{
 			Use:               rollouts.noun + " NAME...",
 			Aliases:           rollouts.aliases,
-			Short:             "Try an aborted update again, from its first step",
+			Short:             "Retry an aborted update from its first step",
 			Example:           a.examples(`{} retry rollout web`),
 			Args:              rollouts.some,
 			ValidArgsFunction: a.completeSome(rollouts),
@@ -89,8 +88,8 @@ func (a *app) retryCommand() *cobra.Command {
 		&cobra.Command{
 			Use:               experiments.noun + " NAME...",
 			Aliases:           experiments.aliases,
-			Short:             "Run an experiment again that has ended",
-			Long:              `Runs an experiment again, from its beginning: what is known of its last run is forgotten.`,
+			Short:             "Run a finished experiment again",
+			Long:              `Runs an experiment again from the beginning. The results of its last run are discarded.`,
 			Example:           a.examples(`{} retry experiment compare`),
 			Args:              experiments.some,
 			ValidArgsFunction: a.completeSome(experiments),
@@ -118,7 +117,7 @@ func (a *app) terminateCommand() *cobra.Command {
 	}
 	return a.group("terminate", "End an analysis or an experiment early",
 		terminate(analysisRuns, "End an analysis run early",
-			`Ends an analysis run. Its verdict is that of what has been measured so far, and success if nothing has.`),
+			`Stops an analysis run. Its result is that of the measurements so far.`),
 		terminate(experiments, "End an experiment early",
-			`Ends an experiment: its analyses end, and its pods are taken away.`))
+			`Stops an experiment: its analyses end, and its pods are deleted.`))
 }

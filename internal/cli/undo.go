@@ -27,8 +27,8 @@ func (a *app) undoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo NAME",
 		Short: "Return to an earlier revision",
-		Long: `Puts the pod template of an earlier revision back into the rollout, which starts an update to it. It says first what that will
-change; with --dry-run it says no more than that.`,
+		Long: `Copies the pod template of an earlier revision into the rollout, which starts an update to it. The command first shows what changes;
+with --dry-run, it does nothing else.`,
 		Example: a.examples(`
 			# To the one before
 			{} undo web
@@ -41,8 +41,8 @@ change; with --dry-run it says no more than that.`,
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&revision, "to-revision", 0, "revision to return to; 0 for the one before")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be changed")
+	cmd.Flags().Int64Var(&revision, "to-revision", 0, "revision to return to; 0 for the previous one")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only show what would change")
 	return cmd
 }
 

@@ -26,7 +26,7 @@ func (a *app) versionCommand() *cobra.Command {
 			a.print("  GoVersion: %s\n  Platform: %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		},
 	}
-	cmd.Flags().BoolVar(&short, "short", false, "just the version")
+	cmd.Flags().BoolVar(&short, "short", false, "print only the version number")
 	return cmd
 }
 

@@ -23,15 +23,15 @@ func (a *app) waitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait NAME --for=GOAL",
 		Short: "Wait until a rollout is healthy, paused, degraded, at a step or at a weight",
-		Long: `Waits until a rollout has come to one of the goals, and tells which:
+		Long: `Waits until a rollout has reached one of the goals, and prints which:
 
-  healthy    the update is done, and all pods are available
-  paused     it waits for time to pass, or for somebody
-  degraded   the update was aborted, or does not get on
-  step=N     N steps of the canary are done, or more
-  weight=N   the canary gets N parts of the traffic, or more
+  healthy    the update is complete, and all pods are available
+  paused     a timer or a promotion is pending
+  degraded   the update was aborted, or is stuck
+  step=N     at least N steps of the canary are complete
+  weight=N   the canary has a weight of at least N
 
-Ends with an error if the rollout is degraded and that is no goal, if it is deleted, or if --timeout has passed before.`,
+The command fails if the rollout is degraded and that is not a goal, if it is deleted, or if --timeout passes first.`,
 		Example: a.examples(`
 			{} wait web --for=paused --timeout 10m
 			# Whatever comes first
@@ -52,8 +52,8 @@ Ends with an error if the rollout is degraded and that is no goal, if it is dele
 			return a.waitFor(cmd.Context(), c, args[0], wanted, timeout)
 		},
 	}
-	cmd.Flags().StringSliceVar(&goals, "for", nil, "healthy, paused, degraded, step=N or weight=N; may be repeated, for whatever comes first")
-	cmd.Flags().DurationVarP(&timeout, "timeout", "t", 0, "give up after so long; 0 for never")
+	cmd.Flags().StringSliceVar(&goals, "for", nil, "healthy, paused, degraded, step=N or weight=N; may be repeated; the first one reached ends the wait")
+	cmd.Flags().DurationVarP(&timeout, "timeout", "t", 0, "time to wait before giving up; 0 waits forever")
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(goalNames, noFiles)) // fails for unknown flags only
 	return cmd
 }

@@ -52,7 +52,7 @@ func path(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(".[]", r) })
 }
 
-// remove takes away what a path leads to. An item of a list goes with the list, so that the others keep no wrong places.
+// remove deletes what a path leads to. An item of a list goes with the list, so that the others keep no wrong places.
 func remove(from map[string]any, keys []string) {
 	var holder map[string]any
 	var name string

@@ -11,5 +11,5 @@
 // What is wrong is an error: the API server or the controller would refuse it. What only may be wrong is a warning: a name that is not
 // in these files may be in others, and a hazard (package hazard) may be meant.
 //
-// What must not be here: clusters, files, colours. It is given texts, and tells.
+// What must not be here: clusters, files, colors. It gets texts, and reports.
 package lint

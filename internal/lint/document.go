@@ -44,7 +44,7 @@ func (o *object) line(field string) int {
 // vague are fields that are so large that a mistake in them says nothing about another one in them.
 var vague = []string{"", "metadata", "spec", "spec.strategy", "spec.strategy.canary", "spec.strategy.blueGreen", "spec.template.spec"}
 
-// told reports whether a mistake has been told of that is probably the same: at this field, in it, or around it.
+// told reports whether a mistake was reported that is probably the same: at this field, in it, or around it.
 func (o *object) told(field string) bool {
 	return slices.ContainsFunc(o.mistakes, func(told string) bool {
 		inner, outer := field, told
@@ -68,7 +68,7 @@ func (o *object) group() string {
 	return group
 }
 
-// copy returns the object's fields for somebody who changes them.
+// copy returns the object's fields for a caller that changes them.
 func (o *object) copy() map[string]any { return clone(o.fields).(map[string]any) }
 
 func clone(value any) any {

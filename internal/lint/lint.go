@@ -95,7 +95,7 @@ type linter struct {
 	findings []Finding
 }
 
-// report tells of something about a field of an object; an empty field is the object itself.
+// report adds a finding about a field of an object; an empty field is the object itself.
 func (l *linter) report(s Severity, o *object, field, format string, args ...any) {
 	l.findings = append(l.findings, Finding{
 		File: o.file, Line: o.line(field), Severity: s, Object: o.title(), Field: field, Message: fmt.Sprintf(format, args...),
@@ -106,7 +106,7 @@ func (l *linter) fail(o *object, field, format string, args ...any) {
 	l.report(Error, o, field, format, args...)
 }
 
-// mistake is fail for what an object itself has wrong: nothing is to be told twice of the same field.
+// mistake is fail for what an object itself has wrong: no field is reported twice.
 func (l *linter) mistake(o *object, field, format string, args ...any) {
 	o.mistakes = append(o.mistakes, field)
 	l.fail(o, field, format, args...)

@@ -106,7 +106,7 @@ func (l *linter) withWorkload(o *object, ro *v1alpha1.Rollout) *v1alpha1.Rollout
 	if workload == nil {
 		return ro
 	}
-	with, _ := spec.WithWorkload(ro, workload) // problems are told of where the Rollout itself is looked at
+	with, _ := spec.WithWorkload(ro, workload) // problems are reported where the Rollout itself is checked
 	return with
 }
 

@@ -90,7 +90,7 @@ func (l *linter) refused(o *object, errs field.ErrorList) {
 	}
 }
 
-// checkName: whoever applies a file needs a name; and the names of children are made of it.
+// checkName: an object that is applied needs a name; and the names of children are made of it.
 func (l *linter) checkName(o *object) {
 	metadata, _ := o.fields["metadata"].(map[string]any)
 	switch generated, _ := metadata["generateName"].(string); {

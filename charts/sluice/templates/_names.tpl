@@ -10,7 +10,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 
-{{- /* What selects the pods: it must stay as it is for ever. */ -}}
+{{- /* What selects the pods: it must never change. */ -}}
 {{- define "sluice.selector" -}}
 app.kubernetes.io/name: argo-rollouts
 app.kubernetes.io/instance: {{ .Release.Name }}

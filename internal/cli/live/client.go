@@ -138,7 +138,7 @@ func (c Client) lookAtExperiment(ctx context.Context, name string) (view.Objects
 }
 
 // children reads what may belong to a Rollout or an Experiment. AnalysisRuns are left out where nobody lets them be seen: a right
-// that was given to see pods must go on being enough.
+// that was given to see pods must remain enough.
 func (c Client) children(ctx context.Context, o *view.Objects, options metav1.ListOptions) ([]watched, error) {
 	var err error
 	if o.ReplicaSets, err = listed[appsv1.ReplicaSet](ctx, c, replicaSets, options); err != nil {

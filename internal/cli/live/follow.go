@@ -146,7 +146,7 @@ type answer struct {
 }
 
 // report tells how a request ended: with trouble, or well, which is the end of any trouble there was. It is told here, since the
-// library keeps it to itself when it cannot connect. That a watch has to begin anew once in a while is no trouble.
+// library keeps it to itself when it cannot connect. A watch has to be restarted once in a while, which is no problem.
 func (f *follower) report(ctx context.Context, resource string, err error) {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return

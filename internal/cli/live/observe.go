@@ -170,7 +170,7 @@ func (c Client) observeWorkload(ctx context.Context, o *plan.Observed) error {
 	if ref == nil {
 		return nil
 	}
-	kind, _ := spec.WorkloadKind(ref) // the engine tells of others
+	kind, _ := spec.WorkloadKind(ref) // the engine reports other kinds
 	var err error
 	switch kind {
 	case spec.Deployment:

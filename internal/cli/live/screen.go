@@ -18,16 +18,16 @@ import (
 type Screen struct {
 	Out   io.Writer
 	Clock clock.WithTicker
-	// Size is the terminal's, asked anew for each picture. Nil: not a terminal.
+	// Size is the terminal's, read again for each picture. Nil: not a terminal.
 	Size func() (columns, rows int)
-	// Colours are allowed.
-	Colours bool
+	// Colors says whether colors are allowed.
+	Colors bool
 	// LinesOnly leaves the picture out that otherwise comes first into a pipe.
 	LinesOnly bool
 }
 
-// NewScreen is a terminal if out is one. Colours are used on terminals only, and not under NO_COLOR.
-func NewScreen(out io.Writer, noColour bool) Screen {
+// NewScreen is a terminal if out is one. Colors are used on terminals only, and not under NO_COLOR.
+func NewScreen(out io.Writer, noColor bool) Screen {
 	s := Screen{Out: out, Clock: clock.RealClock{}}
 	file, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
@@ -40,7 +40,7 @@ func NewScreen(out io.Writer, noColour bool) Screen {
 		}
 		return columns, rows
 	}
-	s.Colours = !noColour && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	s.Colors = !noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return s
 }
 
@@ -49,7 +49,7 @@ func (s Screen) Terminal() bool { return s.Size != nil }
 
 // Print shows the Rollout or the Experiment once, as high as it is.
 func (s Screen) Print(o view.Objects) error {
-	options := view.TextOptions{Colours: s.Colours}
+	options := view.TextOptions{Colours: s.Colors}
 	if s.Terminal() {
 		options.Width, _ = s.Size()
 	}
@@ -139,7 +139,7 @@ func (s Screen) picture(p view.Picture, trouble error) error {
 		below = string([]rune(below)[:min(len([]rune(below)), columns)]) + "\n"
 		rows--
 	}
-	text := p.Text(view.TextOptions{Width: columns, Height: max(rows, 1), Colours: s.Colours}) + below
+	text := p.Text(view.TextOptions{Width: columns, Height: max(rows, 1), Colours: s.Colors}) + below
 	_, err := io.WriteString(s.Out, home+strings.ReplaceAll(text, "\n", eraseToRight+"\n")+eraseBelow)
 	return err
 }
