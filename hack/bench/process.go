@@ -30,7 +30,7 @@ type process struct {
 }
 
 // memoryLimit is what config/install/controller.yaml sets.
-const memoryLimit = "920MiB"
+const memoryLimit = "1380MiB"
 
 // startController starts a controller as it is installed: for all namespaces, and waiting for a lease.
 func startController(cluster *playtest.Cluster, folder string, flags ...string) (*process, error) {
