@@ -92,6 +92,14 @@ mutants: ## Change the engines in one place, N=300 times as SEED=1 has it, run t
 	@go build -o bin/sluice-mutants ./hack/mutants
 	@bin/sluice-mutants -n $(N) -seed $(SEED) -budget $(BUDGET) -jobs $(JOBS) -where '$(WHERE)' $(MUTATED)
 
+.PHONY: check
+WORLD ?=
+WAY ?=
+STATES ?= 0
+check: ## Search small worlds to their end (WORLD=canary for one of them, WAY=m0,p,s0 to see what these steps lead to, STATES=1000000 to stop there)
+	@go build -o bin/sluice-check ./hack/check
+	@bin/sluice-check -world '$(WORLD)' -way '$(WAY)' -states $(STATES)
+
 .PHONY: fuzz
 FUZZTIME ?= 30s
 FUZZ ?= .

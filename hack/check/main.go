@@ -1,0 +1,85 @@
+// Command check searches small worlds to their end, and tells how large they are.
+//
+//	make check                       all worlds, with the table of docs/reliability.md
+//	make check WORLD=canary          one of them
+//	make check WORLD=canary WAY=...  one way in it, step by step, as a counterexample prints it
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/sim/check"
+)
+
+func main() {
+	world := flag.String("world", "", "search this world alone")
+	way := flag.String("way", "", "take these steps, and tell what happens")
+	states := flag.Int("states", 0, "stop after so many states of a world, 0 for never")
+	workers := flag.Int("workers", 0, "look at so many states together, 0 for as many as there are processors")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *world, *way, check.Limits{States: *states, Workers: *workers}); err != nil {
+		fmt.Fprintln(os.Stderr, "check:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, name, way string, limits check.Limits) error {
+	worlds := check.Worlds
+	if name != "" {
+		w := check.Named(name)
+		if w == nil {
+			return fmt.Errorf("there is no world %q: %s", name, check.Names())
+		}
+		worlds = []*check.World{w}
+	}
+	if way != "" {
+		return tell(worlds[0], name, way)
+	}
+	var all []check.Result
+	for _, w := range worlds {
+		r := check.Search(ctx, w, plan.Next, progress(limits, w))
+		if r.Found != nil {
+			return fmt.Errorf("after %d states:\n%s", r.States, r.Found.Story(w, plan.Next))
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		all = append(all, r)
+		fmt.Fprintln(os.Stderr, "check:", check.Line(r))
+	}
+	fmt.Print(check.Table(all))
+	return nil
+}
+
+func tell(w *check.World, name, way string) error {
+	if name == "" {
+		return fmt.Errorf("a way leads through one world: name it with WORLD")
+	}
+	c, err := check.ParseWay(way)
+	if err != nil {
+		return err
+	}
+	fmt.Print(c.Story(w, plan.Next))
+	return nil
+}
+
+// progress tells how far a search has come, every few seconds.
+func progress(limits check.Limits, w *check.World) check.Limits {
+	last := time.Now()
+	limits.Tell = func(r check.Result) {
+		if time.Since(last) < 5*time.Second {
+			return
+		}
+		last = time.Now()
+		fmt.Fprintf(os.Stderr, "check: %s: %d states, %d steps deep\n", w.Name, r.States, r.Depth)
+	}
+	return limits
+}
