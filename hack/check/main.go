@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"time"
 
 	"github.com/sluice-delivery/sluice/internal/plan"
@@ -23,6 +24,7 @@ func main() {
 	states := flag.Int("states", 0, "stop after so many states of a world, 0 for never")
 	workers := flag.Int("workers", 0, "look at so many states together, 0 for as many as there are processors")
 	flag.Parse()
+	debug.SetGCPercent(400) // states are many and short-lived, and memory there is
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, *world, *way, check.Limits{States: *states, Workers: *workers}); err != nil {

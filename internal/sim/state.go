@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -181,46 +180,52 @@ func appendBool(b []byte, is bool) []byte {
 
 // textOf is an object without what does not count, in JSON.
 func textOf(o Object) *text {
-	o = o.DeepCopyObject().(Object)
 	generation := o.GetGeneration()
+	switch was := o.(type) {
+	case *appsv1.ReplicaSet:
+		is := *was
+		is.Status.ObservedGeneration -= generation
+		o = &is
+	case *v1alpha1.Rollout:
+		is := *was
+		if is.Status.ObservedGeneration == strconv.FormatInt(generation, 10) {
+			is.Status.ObservedGeneration = ""
+		}
+		o = &is
+	default:
+		o = o.DeepCopyObject().(Object)
+	}
 	o.SetResourceVersion("")
 	o.SetUID("")
 	o.SetGeneration(0)
-	owners := o.GetOwnerReferences()
+	owners := slices.Clone(o.GetOwnerReferences())
 	for i := range owners {
 		owners[i].UID = ""
 	}
 	o.SetOwnerReferences(owners)
-	switch o := o.(type) {
-	case *appsv1.ReplicaSet:
-		o.Status.ObservedGeneration -= generation
-	case *v1alpha1.Rollout:
-		if o.Status.ObservedGeneration == strconv.FormatInt(generation, 10) {
-			o.Status.ObservedGeneration = ""
-		}
-	}
 	out, err := json.Marshal(o)
 	if err != nil {
 		panic(err) // it came out of JSON
 	}
-	return withoutTimeLike(out)
+	return cutTimes(out)
 }
 
-// timeLike is a time as the API writes it.
-var timeLike = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
-
-// withoutTimeLike takes the times out of a text, in values of annotations and in the middle of messages too.
-func withoutTimeLike(in []byte) *text {
-	t := &text{}
+// cutTimes takes the times out of a text, in values of annotations and in the middle of messages too.
+func cutTimes(in []byte) *text {
+	const like, date = "2006-01-02T15:04:05Z", len("2006-01-02")
+	t := &text{json: make([]byte, 0, len(in))}
 	from := 0
-	for _, found := range timeLike.FindAllIndex(in, -1) {
-		at, err := time.Parse(time.RFC3339, string(in[found[0]:found[1]]))
+	for i := date; i+len(like)-date <= len(in); i++ {
+		if in[i] != 'T' || in[i+len(like)-date-1] != 'Z' {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, string(in[i-date:i-date+len(like)]))
 		if err != nil {
 			continue
 		}
-		t.json = append(append(t.json, in[from:found[0]]...), 1)
+		t.json = append(append(t.json, in[from:i-date]...), 1)
 		t.times = append(t.times, at)
-		from = found[1]
+		from = i - date + len(like)
 	}
 	t.json = append(t.json, in[from:]...)
 	return t

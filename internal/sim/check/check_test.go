@@ -25,3 +25,16 @@ func TestSmallWorlds(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkStates is how long a state of a small world takes.
+func BenchmarkStates(b *testing.B) {
+	for _, name := range []string{"rolling", "dynamic", "blue-green-hands"} {
+		b.Run(name, func(b *testing.B) {
+			states := 0
+			for b.Loop() {
+				states += Search(b.Context(), Named(name), plan.Next, Limits{States: 5000, Workers: 1}).States
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(states), "µs/state")
+		})
+	}
+}

@@ -106,8 +106,8 @@ func (r *rules) plan(p sim.Pass) {
 	if at := p.Observed.Rollout.Spec.RestartAt; at != nil && p.Observed.Now.Before(at.Time) { // or it has looked at the pods themselves
 		unseen += p.UnseenEvictions
 	}
-	r.served[p.Observed.Rollout.Status.StableRS] = true // if anything did
-	r.missing = max(r.missing, unseen, r.floor-seenToServe(s, p.Observed))
+	r.served[p.Observed.Rollout.Status.StableRS] = true                           // if anything did
+	r.missing = max(r.missing, unseen+max(0, r.floor-seenToServe(s, p.Observed))) // what it saw, without what it could not know to be gone
 	r.tightened, r.seen, r.written = tightens(p.Plan), p.Observed.Rollout, r.world.Rollout()
 	if !ok {
 		if len(p.Plan.Grow)+len(p.Plan.Route)+len(p.Plan.Shrink) > 0 {
