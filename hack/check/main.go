@@ -26,8 +26,9 @@ func main() {
 	flag.Parse()
 	debug.SetGCPercent(400) // states are many and short-lived, and memory there is
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *world, *way, check.Limits{States: *states, Workers: *workers}); err != nil {
+	err := run(ctx, *world, *way, check.Limits{States: *states, Workers: *workers})
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "check:", err)
 		os.Exit(1)
 	}
@@ -47,6 +48,7 @@ func run(ctx context.Context, name, way string, limits check.Limits) error {
 	}
 	var all []check.Result
 	for _, w := range worlds {
+		started := time.Now()
 		r := check.Search(ctx, w, plan.Next, progress(limits, w))
 		if r.Found != nil {
 			return fmt.Errorf("after %d states:\n%s", r.States, r.Found.Story(w, plan.Next))
@@ -54,6 +56,7 @@ func run(ctx context.Context, name, way string, limits check.Limits) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		r.Took = time.Since(started)
 		all = append(all, r)
 		fmt.Fprintln(os.Stderr, "check:", check.Line(r))
 	}

@@ -28,6 +28,8 @@ type Canon struct {
 	Horizon time.Duration
 	// Lag is how many writes of a kind a view is behind at the most.
 	Lag int
+	// Exact leaves nothing out but resourceVersions: pods have names, objects UIDs and generations. For tests of what the rest leaves out.
+	Exact bool
 
 	texts sync.Map // of a pointer to an object: *text
 }
@@ -118,7 +120,7 @@ func (c *Canon) object(b []byte, w *World, o Object) []byte {
 	if known, ok := c.texts.Load(o); ok {
 		t = known.(*text)
 	} else {
-		t = textOf(o)
+		t = c.textOf(o)
 		c.texts.Store(o, t)
 	}
 	b = append(b, t.json...)
@@ -136,7 +138,10 @@ func (c *Canon) Time(b []byte, w *World, at time.Time) []byte {
 	if at.IsZero() {
 		return append(b, 'x')
 	}
-	ahead := max(at.Sub(w.now), -c.Horizon)
+	ahead := at.Sub(w.now)
+	if !c.Exact {
+		ahead = max(ahead, -c.Horizon)
+	}
 	return binary.AppendVarint(append(b, 't'), int64(ahead))
 }
 
@@ -151,9 +156,14 @@ func (c *Canon) pods(b []byte, w *World, s *set) []byte {
 		one = c.Time(one, w, p.created)
 		one = appendMap(one, p.labels)
 		one = appendMap(one, p.annotations)
+		if c.Exact {
+			one = appendText(one, p.name)
+		}
 		all[i] = string(one)
 	}
-	slices.Sort(all)
+	if !c.Exact {
+		slices.Sort(all)
+	}
 	for _, one := range all {
 		b = appendText(b, one)
 	}
@@ -179,8 +189,13 @@ func appendBool(b []byte, is bool) []byte {
 }
 
 // textOf is an object without what does not count, in JSON.
-func textOf(o Object) *text {
+func (c *Canon) textOf(o Object) *text {
 	generation := o.GetGeneration()
+	if c.Exact {
+		o = o.DeepCopyObject().(Object)
+		o.SetResourceVersion("")
+		return cutTimes(inJSON(o))
+	}
 	switch was := o.(type) {
 	case *appsv1.ReplicaSet:
 		is := *was
@@ -203,11 +218,15 @@ func textOf(o Object) *text {
 		owners[i].UID = ""
 	}
 	o.SetOwnerReferences(owners)
+	return cutTimes(inJSON(o))
+}
+
+func inJSON(o Object) []byte {
 	out, err := json.Marshal(o)
 	if err != nil {
 		panic(err) // it came out of JSON
 	}
-	return cutTimes(out)
+	return out
 }
 
 // cutTimes takes the times out of a text, in values of annotations and in the middle of messages too.

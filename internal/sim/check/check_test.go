@@ -1,10 +1,15 @@
 package check
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/sim/explore"
 )
 
 // TestSmallWorlds searches every state of the smallest worlds.
@@ -18,15 +23,148 @@ func TestSmallWorlds(t *testing.T) {
 			if r.Found != nil {
 				t.Fatal(r.Found.Story(w, plan.Next))
 			}
-			if !r.Complete || r.States < 100 {
-				t.Errorf("%d states, complete %v", r.States, r.Complete)
+			if !r.Complete || r.States < 100 || r.Rests == 0 {
+				t.Errorf("%s; complete: %v", Line(r), r.Complete)
 			}
-			t.Logf("%d states, %d transitions, %d at rest, depth %d, %s", r.States, r.Transitions, r.Rests, r.Depth, r.Took.Round(time.Millisecond))
+			t.Log(Line(r))
 		})
 	}
 }
 
-// BenchmarkStates is how long a state of a small world takes.
+// TestFinds breaks the engine, and demands the nearest state that shows it.
+func TestFinds(t *testing.T) {
+	for _, tt := range []struct {
+		name, world, rule string
+		engine            explore.Engine
+	}{
+		{"pods that carry go", "canary", "decision", plan.Without("ByPods/capacity/fit by pods")},
+		{"a Service is pointed at nobody", "services", "service", plan.Without("ByPods/service/pods for a Service")},
+		{"a routed Service is pointed at nobody", "gateway-hands", "service", plan.Without("ByWeight/service/pods for the canary Service")},
+		{"it does not go on", "canary", "wake", func(o plan.Observed) plan.Plan {
+			if s := o.Rollout.Status; s.CurrentStepIndex != nil && *s.CurrentStepIndex == 0 && s.StableRS != s.CurrentPodHash && s.UpdatedReplicas > 0 {
+				return plan.Plan{}
+			}
+			return plan.Next(o)
+		}},
+		{"it forgets what it waits for", "gateway", "end", func(o plan.Observed) plan.Plan {
+			p := plan.Next(o)
+			p.Wake = time.Time{}
+			return p
+		}},
+		{"it writes for ever", "gateway", "live", func(o plan.Observed) plan.Plan {
+			p := plan.Next(o)
+			if len(o.Rollout.Status.PauseConditions) == 0 || p.Writes() {
+				return p
+			}
+			to := o.Rollout.DeepCopy()
+			to.Status.Message = map[string]string{"a": "b"}[o.Rollout.Status.Message]
+			if to.Status.Message == "" {
+				to.Status.Message = "a"
+			}
+			p.Record = &plan.Record{From: o.Rollout, To: to}
+			return p
+		}},
+		{"it panics", "blue-green", "panic", func(o plan.Observed) plan.Plan {
+			if o.Rollout.Status.Abort {
+				panic("out of reach")
+			}
+			return plan.Next(o)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := Named(tt.world)
+			r := Search(t.Context(), w, tt.engine, Limits{States: 20000})
+			if r.Found == nil {
+				t.Fatalf("nothing is found: %s", Line(r))
+			}
+			if r.Found.Rule != tt.rule {
+				t.Errorf("it breaks %s, want %s:\n%s", r.Found.Rule, tt.rule, r.Found.Story(w, tt.engine))
+			}
+			again, err := ParseWay(r.Found.Way())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(again.steps, r.Found.steps) {
+				t.Errorf("%s is read as %v, want %v", r.Found.Way(), again.steps, r.Found.steps)
+			}
+			if story := again.Story(w, tt.engine); !strings.Contains(story, "NEW IMAGE V") {
+				t.Errorf("the story does not say what somebody did:\n%s", story)
+			}
+		})
+	}
+}
+
+// TestNothingIsLost compares what is seen where names, UIDs and old times count, and where they do not.
+func TestNothingIsLost(t *testing.T) {
+	w := &World{
+		Name: "tiny", Replicas: 2, Strategy: `{"canary": {"maxSurge": 1, "maxUnavailable": 0, "steps": [{"setWeight": 50}, {"pause": {}}]}}`,
+		Moves: []Move{image("v2"), kill("v1"), abort(), promote()}, Total: 2, Crashes: 1,
+	}
+	see := func(exact bool) (map[string]bool, Result) {
+		seen := map[string]bool{}
+		r := Search(t.Context(), w, plan.Next, Limits{Exact: exact, See: func(summary string) { seen[summary] = true }})
+		if r.Found != nil || !r.Complete {
+			t.Fatalf("exact %v: %s, found %v", exact, Line(r), r.Found)
+		}
+		return seen, r
+	}
+	reduced, few := see(false)
+	whole, many := see(true)
+	if few.States >= many.States {
+		t.Errorf("%d states and %d with all names: nothing is left out", few.States, many.States)
+	}
+	if !maps.Equal(reduced, whole) {
+		t.Errorf("%d things are seen, %d with all names", len(reduced), len(whole))
+	}
+	t.Logf("%d states, %d with all names; %d summaries", few.States, many.States, len(reduced))
+}
+
+// TestForksStay takes every step from states on random ways, and demands that they stay as they are.
+func TestForksStay(t *testing.T) {
+	for _, name := range []string{"canary", "gateway-hands", "blue-green-hands", "analysis"} {
+		w := Named(name)
+		s := &search{world: w, engine: plan.Next}
+		s.canonize()
+		at := w.begin(plan.Next)
+		for n := range 60 {
+			before, _ := at.key(s.canon, nil)
+			steps := at.steps()
+			if len(steps) == 0 {
+				break
+			}
+			for _, what := range steps {
+				at.fork().try(what)
+				if after, _ := at.key(s.canon, nil); after != before {
+					t.Fatalf("%s: step %d, %s: a fork changes what it is a fork of", name, n, at.name(what))
+				}
+			}
+			at = at.fork()
+			at.do(steps[n*7%len(steps)])
+		}
+	}
+}
+
+func TestWorldsMakeSense(t *testing.T) {
+	for _, w := range Worlds {
+		s := w.begin(plan.Next)
+		if phase := s.now.Rollout().Status.Phase; !w.Fresh && phase != v1alpha1.RolloutPhaseHealthy {
+			t.Errorf("world %s begins %s: %s", w.Name, phase, s.referee.Summary())
+		}
+		if fault := s.referee.Fault(); fault != nil {
+			t.Errorf("world %s begins with a fault: %v", w.Name, fault)
+		}
+		if len(w.Moves) > len(s.left.moves) {
+			t.Errorf("world %s has %d moves, and room for %d", w.Name, len(w.Moves), len(s.left.moves))
+		}
+		for i, other := range Worlds {
+			if other.Name == w.Name && Worlds[i] != w {
+				t.Errorf("two worlds are named %s", w.Name)
+			}
+		}
+	}
+}
+
+// BenchmarkStates is how long a state takes on one processor.
 func BenchmarkStates(b *testing.B) {
 	for _, name := range []string{"rolling", "dynamic", "blue-green-hands"} {
 		b.Run(name, func(b *testing.B) {

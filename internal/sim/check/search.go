@@ -20,7 +20,8 @@ type Result struct {
 	// States are how many there are, Transitions how many steps lead from one to another, Rests in how many states nothing more happens, and
 	// Depth how many steps the farthest is away.
 	States, Transitions, Rests, Depth int
-	Took                              time.Duration
+	// Took is how long that was, where somebody looked at a clock.
+	Took time.Duration
 	// Complete: every state was visited.
 	Complete bool
 	// Found is the nearest state in which a rule is broken, nil if there is none.
@@ -41,6 +42,10 @@ type Limits struct {
 	States int
 	// Workers are how many states are looked at together, 0 for as many as there are processors.
 	Workers int
+	// Exact tells states apart that differ in nothing which anybody looks at; for tests of what is left out otherwise.
+	Exact bool
+	// See is called for each state with a line about it, one at a time; may be nil.
+	See func(summary string)
 	// Tell is called now and then with how far it has come; may be nil.
 	Tell func(Result)
 }
@@ -78,16 +83,18 @@ func Search(ctx context.Context, w *World, engine explore.Engine, limits Limits)
 	if limits.Workers == 0 {
 		limits.Workers = runtime.GOMAXPROCS(0)
 	}
-	s := &search{
-		Limits: limits, world: w, engine: engine, canon: &sim.Canon{Horizon: Horizon, Lag: w.Lag}, seen: map[key]int32{}, result: Result{World: w},
-	}
-	started := time.Now()
+	s := &search{Limits: limits, world: w, engine: engine, seen: map[key]int32{}, result: Result{World: w}}
+	s.canonize()
 	s.run(ctx)
 	if s.result.Found == nil && s.result.Complete {
 		s.live()
 	}
-	s.result.States, s.result.Took = len(s.parents), time.Since(started)
+	s.result.States = len(s.parents)
 	return s.result
+}
+
+func (s *search) canonize() {
+	s.canon = &sim.Canon{Horizon: Horizon, Lag: s.world.Lag, Exact: s.Exact}
 }
 
 func (s *search) run(ctx context.Context) {
@@ -142,7 +149,7 @@ func (s *search) visit(n node, buffer []byte) []byte {
 		next := n.at.fork()
 		var k key
 		wrote := false
-		if fault := next.try(what); fault == nil {
+		if next.try(what); next.referee.Fault() == nil {
 			k, buffer = next.key(s.canon, buffer)
 			wrote = what.kind == pass && next.referee.Writes() > 0
 		}
@@ -176,15 +183,13 @@ func (s *search) visit(n node, buffer []byte) []byte {
 }
 
 // try takes a step, and has a panic be the fault that it is.
-func (s *state) try(what step) (fault *explore.Fault) {
+func (s *state) try(what step) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.referee.Fail("panic", fmt.Sprint(r))
 		}
-		fault = s.referee.Fault()
 	}()
 	s.do(what)
-	return nil
 }
 
 // rest checks a state in which nothing happens any more unless somebody does something.
@@ -204,6 +209,9 @@ func (s *search) add(k key, parent int32, by step, at *state) int32 {
 	s.seen[k] = id
 	s.parents, s.steps, s.own = append(s.parents, parent), append(s.steps, by), append(s.own, nil)
 	s.next = append(s.next, node{id, at})
+	if s.See != nil {
+		s.See(at.referee.Summary())
+	}
 	return id
 }
 

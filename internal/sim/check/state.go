@@ -36,7 +36,7 @@ const (
 	tell               // an AnalysisRun that was terminated ends
 	judge              // an AnalysisRun comes to a verdict
 	tick               // nothing happens until the next deadline
-	move               // somebody does something, or something breaks
+	act                // somebody does something, or something breaks
 )
 
 // step is one thing that happens.
@@ -65,7 +65,7 @@ func (b behind) view() sim.View {
 
 // own reports whether a step happens by itself, sooner or later, if nobody does anything.
 func (s step) own() bool {
-	return s.kind != move && !s.late && s.crash == 0 && s.behind == behind{}
+	return s.kind != act && !s.late && s.crash == 0 && s.behind == behind{}
 }
 
 // verdicts are how analyses may end.
@@ -86,7 +86,7 @@ func (w *World) begin(engine explore.Engine) *state {
 		s.now.Settle(Horizon)
 	}
 	for i, m := range w.Moves {
-		s.left.moves[i] = m.Times
+		s.left.moves[i] = 1 + m.More
 	}
 	s.left.all, s.left.stale, s.left.crashes, s.left.delays = w.Total, w.Stale, w.Crashes, w.Delays
 	return s
@@ -141,7 +141,7 @@ func (s *state) steps() []step {
 	}
 	for i, m := range s.Moves {
 		if s.left.moves[i] > 0 && (m.Can == nil || m.Can(s.now)) {
-			all = append(all, step{kind: move, which: uint8(i)})
+			all = append(all, step{kind: act, which: uint8(i)})
 		}
 	}
 	return all
@@ -170,7 +170,7 @@ func (s *state) disorder(all []step) []step {
 // writes is how many writes the next pass does.
 func (s *state) writes(v behind) int {
 	trial := s.fork()
-	trial.do(step{kind: pass, behind: v})
+	trial.try(step{kind: pass, behind: v})
 	return trial.referee.Writes()
 }
 
@@ -219,7 +219,7 @@ func (s *state) do(next step) {
 			s.left.delays--
 		}
 		s.now.Jump(s.now.Deadline().Sub(s.now.Now()))
-	case move:
+	case act:
 		s.left.moves[next.which]--
 		s.left.all--
 		m := s.Moves[next.which]
@@ -256,7 +256,7 @@ func (s *state) name(next step) string {
 			text += " before anything else happens"
 		}
 		return text
-	case move:
+	case act:
 		return strings.ToUpper(s.Moves[next.which].Name)
 	}
 	panic("no such step")

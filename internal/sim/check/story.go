@@ -54,7 +54,7 @@ func (s step) String() string {
 		if s.crash > 0 {
 			text += fmt.Sprintf("c%d", s.crash)
 		}
-	case resync, start, move:
+	case resync, start, act:
 		text += strconv.Itoa(int(s.which))
 	case judge:
 		text += fmt.Sprintf("%d.%d", s.which, s.verdict)
@@ -104,7 +104,7 @@ func parseStep(word string) (s step, err error) {
 		} else if views != "" {
 			err = fmt.Errorf("a view is v and five digits")
 		}
-	case resync, start, move:
+	case resync, start, act:
 		s.which = number(rest)
 	case judge:
 		which, verdict, _ := strings.Cut(rest, ".")

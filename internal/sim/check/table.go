@@ -52,8 +52,8 @@ func (w *World) bounds() string {
 	var parts []string
 	for _, m := range w.Moves {
 		text := m.Name
-		if m.Times > 1 {
-			text += fmt.Sprintf(" (%d times)", m.Times)
+		if m.More > 0 {
+			text += fmt.Sprintf(" (%d times)", 1+m.More)
 		}
 		parts = append(parts, text)
 	}

@@ -36,10 +36,11 @@ type World struct {
 	Small bool
 }
 
-// Move is something that may happen, at most so many times.
+// Move is something that may happen.
 type Move struct {
-	Name  string
-	Times uint8
+	Name string
+	// More is how often it may happen after the first time.
+	More uint8
 	// Can reports whether it makes sense now; nil for always.
 	Can func(*sim.World) bool
 	Do  func(*sim.World)
@@ -78,11 +79,17 @@ func (w *World) configure(ro *v1alpha1.Rollout) {
 	read(w.Spec, &ro.Spec)
 }
 
-func image(name string, times uint8) Move {
+// twice lets a move happen twice in one history.
+func twice(m Move) Move {
+	m.More = 1
+	return m
+}
+
+func image(name string) Move {
 	return Move{
-		Name: "new image " + name, Times: times,
-		Can: func(w *sim.World) bool { return w.Rollout().Spec.Template.Spec.Containers[0].Image != name },
-		Do:  func(w *sim.World) { w.SetImage(name) },
+		Name: "new image " + name,
+		Can:  func(w *sim.World) bool { return w.Rollout().Spec.Template.Spec.Containers[0].Image != name },
+		Do:   func(w *sim.World) { w.SetImage(name) },
 	}
 }
 
@@ -91,64 +98,64 @@ func updating(w *sim.World) bool {
 	return s.StableRS != "" && s.StableRS != s.CurrentPodHash
 }
 
-func abort(times uint8) Move {
-	return Move{Name: "abort", Times: times, Can: func(w *sim.World) bool { return updating(w) && !w.Rollout().Status.Abort }, Do: (*sim.World).Abort}
+func abort() Move {
+	return Move{Name: "abort", Can: func(w *sim.World) bool { return updating(w) && !w.Rollout().Status.Abort }, Do: (*sim.World).Abort}
 }
 
-func retry(times uint8) Move {
-	return Move{Name: "retry", Times: times, Can: func(w *sim.World) bool { return w.Rollout().Status.Abort }, Do: (*sim.World).Retry}
+func retry() Move {
+	return Move{Name: "retry", Can: func(w *sim.World) bool { return w.Rollout().Status.Abort }, Do: (*sim.World).Retry}
 }
 
-func promote(times uint8) Move {
+func promote() Move {
 	return Move{
-		Name: "promote", Times: times, Do: (*sim.World).Promote, Approves: true,
+		Name: "promote", Do: (*sim.World).Promote, Approves: true,
 		Can: func(w *sim.World) bool { return len(w.Rollout().Status.PauseConditions) > 0 },
 	}
 }
 
-func promoteFull(times uint8) Move {
-	return Move{Name: "promote full", Times: times, Can: updating, Do: (*sim.World).PromoteFull, Approves: true}
+func promoteFull() Move {
+	return Move{Name: "promote full", Can: updating, Do: (*sim.World).PromoteFull, Approves: true}
 }
 
-func scale(n int32, times uint8) Move {
+func scale(n int32) Move {
 	return Move{
-		Name: fmt.Sprintf("scale to %d", n), Times: times, Do: func(w *sim.World) { w.Scale(n) },
+		Name: fmt.Sprintf("scale to %d", n), Do: func(w *sim.World) { w.Scale(n) },
 		Can: func(w *sim.World) bool { return *w.Rollout().Spec.Replicas != n },
 	}
 }
 
-func hold(times uint8) Move {
-	return Move{Name: "spec.paused", Times: times, Can: func(w *sim.World) bool { return !w.Rollout().Spec.Paused }, Do: func(w *sim.World) { w.Pause(true) }}
+func hold() Move {
+	return Move{Name: "spec.paused", Can: func(w *sim.World) bool { return !w.Rollout().Spec.Paused }, Do: func(w *sim.World) { w.Pause(true) }}
 }
 
-func resume(times uint8) Move {
-	return Move{Name: "no spec.paused", Times: times, Can: func(w *sim.World) bool { return w.Rollout().Spec.Paused }, Do: func(w *sim.World) { w.Pause(false) }}
+func resume() Move {
+	return Move{Name: "no spec.paused", Can: func(w *sim.World) bool { return w.Rollout().Spec.Paused }, Do: func(w *sim.World) { w.Pause(false) }}
 }
 
 func has(w *sim.World, image string) bool {
 	return slices.ContainsFunc(w.Versions(), func(v sim.Version) bool { return v.Image == image })
 }
 
-func kill(image string, times uint8) Move {
+func kill(image string) Move {
 	return Move{
-		Name: "a pod of " + image + " dies", Times: times, Do: func(w *sim.World) { w.Kill(image, 1) },
+		Name: "a pod of " + image + " dies", Do: func(w *sim.World) { w.Kill(image, 1) },
 		Can: func(w *sim.World) bool {
 			return slices.ContainsFunc(w.Versions(), func(v sim.Version) bool { return v.Image == image && v.Pods > 0 })
 		},
 	}
 }
 
-func deleteSet(image string, times uint8) Move {
+func deleteSet(image string) Move {
 	return Move{
-		Name: "the ReplicaSet of " + image + " is deleted", Times: times,
-		Can: func(w *sim.World) bool { return has(w, image) }, Do: func(w *sim.World) { w.DeleteReplicaSet(image) },
+		Name: "the ReplicaSet of " + image + " is deleted",
+		Can:  func(w *sim.World) bool { return has(w, image) }, Do: func(w *sim.World) { w.DeleteReplicaSet(image) },
 	}
 }
 
 // point has somebody edit what a Service selects: the version of an image, none if there is none of that image.
-func point(service, at string, times uint8) Move {
+func point(service, at string) Move {
 	return Move{
-		Name: service + " is pointed at " + at, Times: times,
+		Name: service + " is pointed at " + at,
 		Do: func(w *sim.World) {
 			hash := "0000000000"
 			for _, v := range w.Versions() {
@@ -161,16 +168,16 @@ func point(service, at string, times uint8) Move {
 	}
 }
 
-func breaks(image string, times uint8) Move {
-	return Move{Name: image + " breaks", Times: times, Do: func(w *sim.World) { w.SetFate(image, sim.Fate{Broken: true}) }}
+func breaks(image string) Move {
+	return Move{Name: image + " breaks", Do: func(w *sim.World) { w.SetFate(image, sim.Fate{Broken: true}) }}
 }
 
-func refuse(times uint8) Move {
-	return Move{Name: "no more ReplicaSets are taken", Times: times, Do: func(w *sim.World) { w.Refuse("no more of these") }}
+func refuse() Move {
+	return Move{Name: "no more ReplicaSets are taken", Do: func(w *sim.World) { w.Refuse("no more of these") }}
 }
 
-func allow(times uint8) Move {
-	return Move{Name: "ReplicaSets are taken again", Times: times, Do: func(w *sim.World) { w.Refuse("") }}
+func allow() Move {
+	return Move{Name: "ReplicaSets are taken again", Do: func(w *sim.World) { w.Refuse("") }}
 }
 
 // Worlds are those that are searched.
@@ -178,98 +185,98 @@ var Worlds = []*World{
 	{
 		Name: "canary", Text: "two steps, one of them a pause; people and a crash", Small: true, Replicas: 2,
 		Strategy: `{"canary": {"steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves:    []Move{image("v2", 1), image("v1", 1), promote(1), abort(1), retry(1)}, Total: 3, Crashes: 1, Stale: 1, Lag: 1,
+		Moves:    []Move{image("v2"), image("v1"), promote(), abort(), retry()}, Total: 3, Crashes: 1, Stale: 1, Lag: 1,
 	},
 	{
 		Name: "canary-versions", Text: "three versions that overtake each other", Replicas: 2,
 		Strategy: `{"canary": {"steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves:    []Move{image("v2", 2), image("v3", 1), image("v1", 1), promote(2), abort(1), retry(1), promoteFull(1)}, Total: 4, Crashes: 1,
+		Moves:    []Move{twice(image("v2")), image("v3"), image("v1"), twice(promote()), abort(), retry(), promoteFull()}, Total: 4, Crashes: 1,
 	},
 	{
 		Name: "canary-hands", Text: "pods die and ReplicaSets are deleted in the middle of an update", Replicas: 2,
 		Strategy: `{"canary": {"maxSurge": 1, "maxUnavailable": 0, "steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves:    []Move{image("v2", 1), image("v1", 1), promote(1), abort(1), kill("v1", 1), kill("v2", 1), deleteSet("v1", 1), deleteSet("v2", 1), scale(3, 1), scale(0, 1)},
+		Moves:    []Move{image("v2"), image("v1"), promote(), abort(), kill("v1"), kill("v2"), deleteSet("v1"), deleteSet("v2"), scale(3), scale(0)},
 		Total:    4,
 	},
 	{
-		Name: "rolling", Text: "an update without steps", Small: true, Replicas: 3,
+		Name: "rolling", Text: "an update without steps", Replicas: 3,
 		Strategy: `{"canary": {"maxSurge": 1, "maxUnavailable": 1}}`,
-		Moves:    []Move{image("v2", 1), image("v1", 1), kill("v1", 1), scale(1, 1), abort(1)}, Total: 3,
+		Moves:    []Move{image("v2"), image("v1"), kill("v1"), scale(1), abort()}, Total: 3,
 	},
 	{
 		Name: "rolling-stale", Text: "an update without steps, caches behind", Replicas: 2,
 		Strategy: `{"canary": {"maxSurge": 1, "maxUnavailable": 0}}`,
-		Moves:    []Move{image("v2", 1), image("v3", 1), scale(1, 1), abort(1)}, Total: 2, Stale: 2, Crashes: 1, Lag: 2,
+		Moves:    []Move{image("v2"), image("v3"), scale(1), abort()}, Total: 2, Stale: 2, Crashes: 1, Lag: 2,
 	},
 	{
 		Name: "services", Text: "a canary with Services and no router", Routed: true, Replicas: 2, Services: []string{"web-stable", "web-canary"},
 		Strategy: `{"canary": {"stableService": "web-stable", "canaryService": "web-canary", "steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves:    []Move{image("v2", 1), image("v1", 1), promote(1), abort(1), retry(1), deleteSet("v1", 1), point("web-stable", "v2", 1), point("web-stable", "nobody", 1)}, Total: 3,
+		Moves:    []Move{image("v2"), image("v1"), promote(), abort(), retry(), deleteSet("v1"), point("web-stable", "v2"), point("web-stable", "nobody")}, Total: 3,
 	},
 	{
 		Name: "gateway", Text: "a routed canary", Routed: true, Small: true, Replicas: 1, Services: []string{"web-stable", "web-canary"}, Routes: []string{"HTTPRoute"},
 		Strategy: `{"canary": {"stableService": "web-stable", "canaryService": "web-canary", "scaleDownDelaySeconds": 30,
 			"trafficRouting": {"gatewayAPI": {"httpRoute": "web"}}, "steps": [{"setWeight": 20}, {"pause": {}}]}}`,
-		Moves: []Move{image("v2", 1), image("v1", 1), promote(1), abort(1)}, Total: 2, Crashes: 1,
+		Moves: []Move{image("v2"), image("v1"), promote(), abort()}, Total: 2, Crashes: 1,
 	},
 	{
 		Name: "gateway-hands", Text: "a routed canary whose pods and ReplicaSets go", Routed: true, Replicas: 2, Services: []string{"web-stable", "web-canary"}, Routes: []string{"HTTPRoute"},
 		Strategy: `{"canary": {"stableService": "web-stable", "canaryService": "web-canary", "scaleDownDelaySeconds": 30,
 			"trafficRouting": {"gatewayAPI": {"httpRoute": "web"}}, "steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves: []Move{image("v2", 1), image("v3", 1), image("v1", 1), promote(1), abort(1), retry(1), kill("v1", 1), deleteSet("v1", 1), deleteSet("v2", 1)}, Total: 3,
+		Moves: []Move{image("v2"), image("v3"), image("v1"), promote(), abort(), retry(), kill("v1"), deleteSet("v1"), deleteSet("v2")}, Total: 3,
 	},
 	{
 		Name: "dynamic", Text: "a routed canary with dynamicStableScale", Routed: true, Replicas: 2, Services: []string{"web-stable", "web-canary"}, Routes: []string{"HTTPRoute"},
 		Strategy: `{"canary": {"stableService": "web-stable", "canaryService": "web-canary", "dynamicStableScale": true,
 			"trafficRouting": {"gatewayAPI": {"httpRoute": "web"}}, "steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves: []Move{image("v2", 1), image("v1", 1), promote(1), abort(1), retry(1), kill("v1", 1), scale(3, 1)}, Total: 3, Crashes: 1,
+		Moves: []Move{image("v2"), image("v1"), promote(), abort(), retry(), kill("v1"), scale(3)}, Total: 3, Crashes: 1,
 	},
 	{
 		Name: "ping-pong", Text: "a routed canary with two equal Services", Routed: true, Replicas: 1, Services: []string{"web-ping", "web-pong"}, Routes: []string{"HTTPRoute"},
 		Strategy: `{"canary": {"pingPong": {"pingService": "web-ping", "pongService": "web-pong"},
 			"trafficRouting": {"gatewayAPI": {"httpRoute": "web"}}, "steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves: []Move{image("v2", 1), image("v3", 1), image("v1", 1), promote(2), abort(1), retry(1)}, Total: 3, Crashes: 1,
+		Moves: []Move{image("v2"), image("v3"), image("v1"), twice(promote()), abort(), retry()}, Total: 3, Crashes: 1,
 	},
 	{
-		Name: "two-routers", Text: "a canary with two routers", Routed: true, Replicas: 1, Services: []string{"web-stable", "web-canary"}, Routes: []string{"HTTPRoute", "Ingress"},
+		Name: "two-routers", Text: "a canary with two routers", Routed: true, Small: true, Replicas: 1, Services: []string{"web-stable", "web-canary"}, Routes: []string{"HTTPRoute", "Ingress"},
 		Strategy: `{"canary": {"stableService": "web-stable", "canaryService": "web-canary",
 			"trafficRouting": {"gatewayAPI": {"httpRoute": "web"}, "nginx": {"stableIngress": "web"}}, "steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves: []Move{image("v2", 1), image("v1", 1), promote(1), abort(1)}, Total: 2, Crashes: 1, Stale: 1, Lag: 1,
+		Moves: []Move{image("v2"), image("v1"), promote(), abort()}, Total: 2, Crashes: 1, Stale: 1, Lag: 1,
 	},
 	{
 		Name: "blue-green", Text: "a gate that a person opens", Small: true, Replicas: 1, Services: []string{"web-active", "web-preview"},
 		Strategy: `{"blueGreen": {"activeService": "web-active", "previewService": "web-preview", "autoPromotionEnabled": false}}`,
-		Moves:    []Move{image("v2", 1), image("v1", 1), promote(1), abort(1)}, Total: 2, Crashes: 1, Delays: 1,
+		Moves:    []Move{image("v2"), image("v1"), promote(), abort()}, Total: 2, Crashes: 1, Delays: 1,
 	},
 	{
 		Name: "blue-green-hands", Text: "ReplicaSets deleted and Services edited in the pause", Replicas: 2, Services: []string{"web-active", "web-preview"},
 		Strategy: `{"blueGreen": {"activeService": "web-active", "previewService": "web-preview", "autoPromotionEnabled": false}}`,
 		Moves: []Move{
-			image("v2", 1), image("v1", 1), promote(1), abort(1), retry(1), deleteSet("v1", 1), deleteSet("v2", 1),
-			point("web-active", "v2", 1), point("web-active", "nobody", 1), kill("v1", 1),
+			image("v2"), image("v1"), promote(), abort(), retry(), deleteSet("v1"), deleteSet("v2"),
+			point("web-active", "v2"), point("web-active", "nobody"), kill("v1"),
 		}, Total: 3,
 	},
 	{
 		Name: "blue-green-versions", Text: "three versions, previewReplicaCount and both delays", Replicas: 2, Services: []string{"web-active", "web-preview"},
 		Strategy: `{"blueGreen": {"activeService": "web-active", "previewService": "web-preview", "autoPromotionEnabled": false,
 			"previewReplicaCount": 1, "scaleDownDelaySeconds": 30, "abortScaleDownDelaySeconds": 10}}`,
-		Moves: []Move{image("v2", 1), image("v3", 1), image("v1", 1), promote(2), abort(1), retry(1), promoteFull(1)}, Total: 4, Delays: 1,
+		Moves: []Move{image("v2"), image("v3"), image("v1"), twice(promote()), abort(), retry(), promoteFull()}, Total: 4, Delays: 1,
 	},
 	{
 		Name: "analysis", Text: "a step that measures, with any verdict", Replicas: 1, Templates: []string{"smoke"},
 		Strategy: `{"canary": {"steps": [{"setWeight": 50}, {"analysis": {"templates": [{"templateName": "smoke"}]}}]}}`,
-		Moves:    []Move{image("v2", 1), image("v1", 1), promote(1), abort(1), retry(1)}, Total: 3, Crashes: 1, Stale: 1, Lag: 1,
+		Moves:    []Move{image("v2"), image("v1"), promote(), abort(), retry()}, Total: 3, Crashes: 1, Stale: 1, Lag: 1,
 	},
 	{
 		Name: "blue-green-analysis", Text: "analyses before and after the switch, with any verdict", Replicas: 1, Services: []string{"web-active", "web-preview"}, Templates: []string{"smoke"},
 		Strategy: `{"blueGreen": {"activeService": "web-active", "previewService": "web-preview",
 			"prePromotionAnalysis": {"templates": [{"templateName": "smoke"}]}, "postPromotionAnalysis": {"templates": [{"templateName": "smoke"}]}}}`,
-		Moves: []Move{image("v2", 1), image("v1", 1), promote(1), abort(1), retry(1), deleteSet("v1", 1)}, Total: 3, Crashes: 1,
+		Moves: []Move{image("v2"), image("v1"), promote(), abort(), retry(), deleteSet("v1")}, Total: 3, Crashes: 1,
 	},
 	{
 		Name: "broken", Text: "pods that never start, ReplicaSets that are refused, and a deadline", Replicas: 2,
 		Strategy: `{"canary": {"steps": [{"setWeight": 50}, {"pause": {}}]}}`, Spec: `{"progressDeadlineSeconds": 60, "progressDeadlineAbort": true}`,
-		Moves: []Move{image("v2", 1), image("v3", 1), image("v1", 1), breaks("v2", 1), refuse(1), allow(1), abort(1), retry(1), hold(1), resume(1)}, Total: 4, Delays: 1,
+		Moves: []Move{image("v2"), image("v3"), image("v1"), breaks("v2"), refuse(), allow(), abort(), retry(), hold(), resume()}, Total: 4, Delays: 1,
 	},
 }
 

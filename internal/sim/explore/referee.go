@@ -58,7 +58,7 @@ func (r *Referee) Fork(w *sim.World) *Referee {
 	next := &Referee{h: &h}
 	rules := &h.rules
 	rules.told = map[string]bool{}
-	rules.served, rules.approved, rules.switches.left = maps.Clone(rules.served), maps.Clone(rules.approved), maps.Clone(rules.switches.left)
+	rules.served, rules.approved, rules.left = maps.Clone(rules.served), maps.Clone(rules.approved), maps.Clone(rules.left)
 	rules.weights.left, rules.weights.carrying = maps.Clone(rules.weights.left), maps.Clone(rules.weights.carrying)
 	next.attend(w)
 	return next
@@ -113,7 +113,7 @@ func (r *Referee) Append(b []byte, c *sim.Canon) []byte {
 		}
 		b = append(b, 0)
 	}
-	left(rules.switches.left)
+	left(rules.left)
 	left(rules.weights.left)
 	set(rules.weights.carrying)
 	if rules.weights.bent {
