@@ -125,8 +125,9 @@ explore-playground: build ## Run SEEDS=n seeded histories on a real API server, 
 generate: generate-api generate-docs ## Regenerate everything that is generated
 
 .PHONY: generate-docs
-generate-docs: ## Regenerate the pages about the commands, and the pictures
+generate-docs: ## Regenerate the pages about the commands and the API, and the pictures
 	go run ./hack/docs docs/commands
+	go run ./hack/reference config/crd api/v1alpha1 internal docs/reference
 	go run ./hack/pictures docs/pictures
 
 .PHONY: format
