@@ -26,7 +26,7 @@ type Rollout struct {
 	Spec RolloutSpec `json:"spec"`
 
 	// What the controller has observed and what it is in the middle of. Users write only abort, promoteFull and
-	// pauseConditions here, usually through the command line: `kubectl argo rollouts abort|promote|retry`.
+	// pauseConditions here, usually with the commands abort, promote, and retry of the command line.
 	// +optional
 	Status RolloutStatus `json:"status,omitempty,omitzero"`
 
