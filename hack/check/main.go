@@ -1,4 +1,4 @@
-// Command check searches small worlds to their end, and tells how large they are.
+// Command check searches small worlds completely, and prints how large they are.
 //
 //	make check                       all worlds, with the table of docs/reliability.md
 //	make check WORLD=canary          one of them
@@ -19,10 +19,10 @@ import (
 )
 
 func main() {
-	world := flag.String("world", "", "search this world alone")
-	way := flag.String("way", "", "take these steps, and tell what happens")
-	states := flag.Int("states", 0, "stop after so many states of a world, 0 for never")
-	workers := flag.Int("workers", 0, "look at so many states together, 0 for as many as there are processors")
+	world := flag.String("world", "", "search only this world")
+	way := flag.String("way", "", "take these steps and print what happens")
+	states := flag.Int("states", 0, "stop a search after this number of states, 0 for never")
+	workers := flag.Int("workers", 0, "expand this number of states at the same time, 0 for the number of processors")
 	flag.Parse()
 	debug.SetGCPercent(400) // states are many and short-lived, and memory there is
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
