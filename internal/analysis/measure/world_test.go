@@ -154,6 +154,9 @@ func (s *world) apply(p measure.Plan) bool {
 			}
 		}
 	}
+	for _, n := range p.Notes {
+		s.say("note    %s: %s", n.Text, n.Reason)
+	}
 	for _, t := range p.Stop {
 		s.say("stop    %s %s", t.Metric.Name, t.Begun.Metadata["job"])
 	}
