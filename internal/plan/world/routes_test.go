@@ -1,8 +1,10 @@
 package world_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,6 +46,21 @@ func TestElsewhere(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// The controller reads every route that is recorded, from the API server where it has to: a tenant who records more than anybody names
+// makes it read no more of them.
+func TestElsewhereIsBounded(t *testing.T) {
+	ro := &v1alpha1.Rollout{}
+	ro.Namespace, ro.Name = "shop", "web"
+	var entries []string
+	for i := range 10_000 {
+		entries = append(entries, fmt.Sprintf("httproute/edge/web-%d", i))
+	}
+	ro.Annotations = map[string]string{v1alpha1.RoutesElsewhereAnnotation: strings.Join(entries, ",")}
+	if n := len(world.Elsewhere(ro)); n != 200 {
+		t.Errorf("%d routes are believed, want 200", n)
 	}
 }
 
