@@ -10,7 +10,6 @@ import (
 
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
-	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -188,12 +187,9 @@ func (r *Restart) spare() (spared []*corev1.Pod, why string) {
 // mayNotSpare is what has to come before any old pod goes, empty if nothing has.
 func (r *Restart) mayNotSpare() string {
 	it, frozen := r.restart, r.draft.MayNotScale()
-	b, isBlueGreen := r.world.Spec.Strategy.(spec.BlueGreen)
 	switch {
 	case it.surge && frozen != "":
 		return "one more pod comes first, and " + frozen
-	case isBlueGreen && r.update.State() == progress.Aborted && it.of != r.world.Stable && r.world.ObservedSelects(b.ActiveService) == it.of.Hash:
-		return "its update was aborted, and the active service still sends to it" // it gets no pod more, and is to have none fewer
 	case it.asked && !it.given:
 		return "one more pod comes first: none may be missing"
 	}
