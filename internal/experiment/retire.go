@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"maps"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -85,7 +84,6 @@ func (p *pass) retireSet(set *appsv1.ReplicaSet, reason string) {
 		deadline = p.Now
 	case deadline.IsZero():
 		deadline = p.nowOrLater().Add(p.spec.ScaleDownDelay)
-		to.Annotations = maps.Clone(to.Annotations)
 		if to.Annotations == nil {
 			to.Annotations = map[string]string{}
 		}

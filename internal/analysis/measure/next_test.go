@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -65,6 +66,18 @@ func TestASettledRunIsNotWritten(t *testing.T) {
 	p := measure.Next(seen)
 	if p.Record != nil || len(p.Measure) > 0 || !p.Wake.Equal(zero.Add(10*time.Second)) {
 		t.Errorf("a plan between two measurements: %+v", p)
+	}
+}
+
+// A controller that ran this before may have left resumeAt on a measurement that has ended: the interval counts from its end all the same.
+func TestTheIntervalCountsFromTheEnd(t *testing.T) {
+	seen, task := begun(t)
+	seen.Results = []measure.Result{result(task)}
+	seen.Run = measure.Next(seen).Record.To
+	seen.Run.Status.MetricResults[0].Measurements[0].ResumeAt = &metav1.Time{Time: zero}
+	seen.Results, seen.Now = nil, zero.Add(5*time.Second)
+	if p := measure.Next(seen); len(p.Measure) > 0 || !p.Wake.Equal(zero.Add(10*time.Second)) {
+		t.Errorf("measured at %s, want %s: %+v", p.Wake, zero.Add(10*time.Second), p)
 	}
 }
 

@@ -206,9 +206,8 @@ func (r *Restart) restartBudget() (available, floor int32) {
 	}
 	for _, v := range versions {
 		available += v.Fleet().Serving()
-		wanted += v.Desired()
 		after := world.Version{ReplicaSet: r.draft.Edited(v)} // what this pass adds is wanted too, and not there yet
-		wanted += max(0, after.Desired()-v.Desired())
+		wanted += after.Desired()
 	}
 	if r.restart.surge {
 		return available, max(r.world.Spec.Replicas, wanted-1)
