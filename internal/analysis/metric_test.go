@@ -18,13 +18,18 @@ func TestMetricsThatCannotBeMeasured(t *testing.T) {
 		endless bool
 		want    string
 	}{
-		"one measurement":                {change: func(*v1alpha1.Metric) {}},
-		"no provider":                    {change: func(m *v1alpha1.Metric) { m.Provider.Web = nil }, want: "it has 0 providers: set exactly one"},
-		"two providers":                  {change: func(m *v1alpha1.Metric) { m.Provider.Job = &v1alpha1.JobMetric{} }, want: "it has 2 providers: set exactly one"},
-		"an interval of words":           {change: func(m *v1alpha1.Metric) { m.Interval, m.Count = "soon", number("2") }, want: `interval "soon" is no length of time: write for example "30s" or "5m"`},
-		"an interval from an argument":   {change: func(m *v1alpha1.Metric) { m.Interval, m.Count = "{{args.i}}", number("2") }},
-		"a negative delay":               {change: func(m *v1alpha1.Metric) { m.InitialDelay = "-1s" }, want: `initialDelay "-1s" is no length of time: write for example "30s" or "5m"`},
-		"many without an interval":       {change: func(m *v1alpha1.Metric) { m.Count = number("3") }, want: "interval is required when count is more than 1, and count is 3"},
+		"one measurement":              {change: func(*v1alpha1.Metric) {}},
+		"no provider":                  {change: func(m *v1alpha1.Metric) { m.Provider.Web = nil }, want: "it has 0 providers: set exactly one"},
+		"two providers":                {change: func(m *v1alpha1.Metric) { m.Provider.Job = &v1alpha1.JobMetric{} }, want: "it has 2 providers: set exactly one"},
+		"an interval of words":         {change: func(m *v1alpha1.Metric) { m.Interval, m.Count = "soon", number("2") }, want: `interval "soon" is no length of time: write for example "30s" or "5m"`},
+		"an interval from an argument": {change: func(m *v1alpha1.Metric) { m.Interval, m.Count = "{{args.i}}", number("2") }},
+		"a negative delay":             {change: func(m *v1alpha1.Metric) { m.InitialDelay = "-1s" }, want: `initialDelay "-1s" is no length of time: write for example "30s" or "5m"`},
+		"many without an interval":     {change: func(m *v1alpha1.Metric) { m.Count = number("3") }, want: "interval is required when count is more than 1, and count is 3"},
+		"one without an interval":      {change: func(m *v1alpha1.Metric) { m.Count = number("1") }},
+		"a count beyond all numbers":   {change: func(m *v1alpha1.Metric) { m.Count = number("99999999999999999999") }, want: `count "99999999999999999999" is no number`},
+		"limits that count just reaches": {change: func(m *v1alpha1.Metric) {
+			m.Interval, m.Count, m.FailureLimit, m.ConsecutiveSuccessLimit, m.InconclusiveLimit = "1s", number("4"), number("2"), number("2"), number("4")
+		}},
 		"a count of words":               {change: func(m *v1alpha1.Metric) { m.Count = number("many") }, want: `count "many" is no number`},
 		"a count from an argument":       {change: func(m *v1alpha1.Metric) { m.Interval, m.Count = "1s", number("{{args.n}}") }},
 		"no end":                         {change: func(m *v1alpha1.Metric) { m.Interval = "1s" }, want: "it runs indefinitely, and this analysis must come to an end: set count"},

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 // relabelled is a settled rollout of n pods, at the moment when stableMetadata has changed and the ReplicaSet's template with it.
@@ -109,6 +110,28 @@ func TestPodsThatGoAreLeftAlone(t *testing.T) {
 	if p := plan.Next(o); len(p.Label) > 0 {
 		t.Error("a pod that is being deleted is labelled")
 	}
+}
+
+// A ReplicaSet that counts no pods yet may be making them, of the template that it has seen: they get the labels, too.
+func TestPodsThatAreNotCountedYetAreLabelled(t *testing.T) {
+	script := sim.NewScript()
+	for _, line := range []string{"rollout web replicas=2 stableMetadata=role=stable", "settle"} {
+		if _, err := script.Run(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := script.World.Observe(sim.View{})
+	o.Rollout = o.Rollout.DeepCopy()
+	o.Rollout.Spec.Strategy.Canary.StableMetadata.Labels["role"] = "steady"
+	o.ReplicaSets[0] = o.ReplicaSets[0].DeepCopy()
+	o.ReplicaSets[0].Status.Replicas, o.ReplicaSets[0].Status.ReadyReplicas, o.ReplicaSets[0].Status.AvailableReplicas = 0, 0, 0
+	for _, made := range plan.Next(o).Grow {
+		if to := made.(change.UpdateReplicaSet).To; to.Spec.Template.Labels["role"] != "steady" || spec.DressOf(to).Settled() {
+			t.Errorf("the template says %v, and pods are taken to be labelled: %t", to.Spec.Template.Labels, spec.DressOf(to).Settled())
+		}
+		return
+	}
+	t.Error("the ReplicaSet is not changed")
 }
 
 // A rollout that has come to rest is neither read nor written, whatever its pods carry.

@@ -176,7 +176,7 @@ func (p *BySwitch) keepServing(s sizes) {
 // not heard yet may still send to them. Where nobody gave it a deadline before, it begins now.
 func (p *BySwitch) keepSurplus(s sizes) {
 	one := s.of(p.world.New)
-	if one == nil || one.Version == nil || !p.want.HasSurplus() || p.entry(p.bluegreen.ActiveService).names(p.world.New) { // the delay begins when that has left it
+	if one == nil || !p.want.HasSurplus() || p.entry(p.bluegreen.ActiveService).names(p.world.New) { // the delay begins when that has left it
 		return
 	}
 	deadline := p.draft.StartDelay(one.Version, p.draft.AfterUse(p.bluegreen.ScaleDownDelay))

@@ -153,7 +153,7 @@ func (r *Split) carriedOut(s traffic.Split) bool {
 func (d rendered) changes(reason string, problems []spec.Problem) []change.Change {
 	var changes []change.Change
 	for _, ref := range d.router.Refs() {
-		if slices.ContainsFunc(problems, func(p spec.Problem) bool { return ref.Field != "" && p.Field == ref.Field }) {
+		if slices.ContainsFunc(problems, func(p spec.Problem) bool { return p.Field == ref.Field }) {
 			continue
 		}
 		have, should := d.have[ref.Key()], d.should[ref.Key()]

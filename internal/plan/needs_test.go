@@ -1,0 +1,65 @@
+package plan_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/sim"
+)
+
+// played is what there is to see after a script.
+func played(t *testing.T, lines ...string) plan.Observed {
+	t.Helper()
+	script := sim.NewScript()
+	for _, line := range lines {
+		if _, err := script.Run(line); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+	}
+	return script.World.Observe(sim.View{})
+}
+
+// Before a version loses its last pod the API server is asked which Services select it. A Rollout that names none costs no such request.
+func TestWithoutServicesNoneAreRead(t *testing.T) {
+	o := played(t, "rollout web replicas=1 maxSurge=1 maxUnavailable=0", "settle", "set image v2")
+	for i, rs := range o.ReplicaSets {
+		rs = rs.DeepCopy()
+		rs.Status.Replicas, rs.Status.ReadyReplicas, rs.Status.AvailableReplicas = *rs.Spec.Replicas, *rs.Spec.Replicas, *rs.Spec.Replicas
+		rs.Status.ObservedGeneration = rs.Generation
+		o.ReplicaSets[i] = rs
+	}
+	if p := plan.Next(o); len(p.Shrink) != 1 || len(p.Needs) > 0 {
+		t.Errorf("%d writes take pods away, want 1, and first is to be looked at: %v", len(p.Shrink), p.Needs)
+	}
+}
+
+// An analysis that somebody deletes is on its way out: ending it as well would be a write to what goes.
+func TestAnalysesThatGoAreNotEnded(t *testing.T) {
+	o := played(t, `rollout web replicas=2 template=watch background=watch steps="weight 50; pause"`, "settle", "set image v2", "advance 20s")
+	if len(o.AnalysisRuns) != 1 {
+		t.Fatalf("%d analyses, want the one in the background", len(o.AnalysisRuns))
+	}
+	o.Rollout = o.Rollout.DeepCopy()
+	o.Rollout.Status.Abort = true
+	ended := func() bool {
+		for _, c := range plan.Next(o).Judge {
+			if _, ok := c.(change.TerminateAnalysisRun); ok {
+				return true
+			}
+		}
+		return false
+	}
+	if !ended() {
+		t.Fatal("the abort does not end the analysis: the test shows nothing")
+	}
+	run := o.AnalysisRuns[0].DeepCopy()
+	run.DeletionTimestamp = &metav1.Time{Time: o.Now}
+	o.AnalysisRuns = []*v1alpha1.AnalysisRun{run}
+	if ended() {
+		t.Error("an analysis that is being deleted is ended")
+	}
+}
