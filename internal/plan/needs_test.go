@@ -63,3 +63,25 @@ func TestAnalysesThatGoAreNotEnded(t *testing.T) {
 		t.Error("an analysis that is being deleted is ended")
 	}
 }
+
+// Where the version that serves has no pod left, the first one of the version to go back to is better than none.
+func TestOnePodIsBetterThanNone(t *testing.T) {
+	o := played(t, "rollout web replicas=4 services=web-active blueGreen=web-active template=load post=load", "settle", "set image v2", "advance 30s")
+	if got := o.Services[0].Spec.Selector[v1alpha1.PodTemplateHashLabel]; got != o.Rollout.Status.CurrentPodHash || got == o.Rollout.Status.StableRS {
+		t.Fatalf("the Service selects %s: the new version does not serve yet", got)
+	}
+	o.Rollout = o.Rollout.DeepCopy()
+	o.Rollout.Status.Abort = true
+	for i, rs := range o.ReplicaSets {
+		rs = rs.DeepCopy()
+		rs.Status.AvailableReplicas, rs.Status.ReadyReplicas = 0, 0
+		if hashOf(rs) == o.Rollout.Status.StableRS {
+			rs.Status.AvailableReplicas, rs.Status.ReadyReplicas = 1, 1
+		}
+		o.ReplicaSets[i] = rs
+	}
+	p := plan.Next(o)
+	if len(p.Route) != 1 || p.Route[0].(change.UpdateService).To.Spec.Selector[v1alpha1.PodTemplateHashLabel] != o.Rollout.Status.StableRS {
+		t.Errorf("the Service stays where nobody answers: %v", p.Notes)
+	}
+}
