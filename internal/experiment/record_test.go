@@ -82,3 +82,18 @@ func TestNamesThatAreTaken(t *testing.T) {
 		})
 	}
 }
+
+// What a plan logs and traces hangs on whether it writes at all, be it to other objects alone.
+func TestEveryWriteCounts(t *testing.T) {
+	changes := []change.Change{change.DeleteService{}}
+	for name, p := range map[string]experiment.Plan{
+		"grow": {Grow: changes}, "route": {Route: changes}, "judge": {Judge: changes}, "shrink": {Shrink: changes}, "record": {Record: &experiment.Record{}},
+	} {
+		if !p.Writes() {
+			t.Errorf("a plan with something to %s writes nothing", name)
+		}
+	}
+	if (experiment.Plan{Wake: time.Now()}).Writes() {
+		t.Error("a plan that only waits writes")
+	}
+}
