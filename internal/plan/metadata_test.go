@@ -125,13 +125,13 @@ func TestPodsThatAreNotCountedYetAreLabelled(t *testing.T) {
 	o.Rollout.Spec.Strategy.Canary.StableMetadata.Labels["role"] = "steady"
 	o.ReplicaSets[0] = o.ReplicaSets[0].DeepCopy()
 	o.ReplicaSets[0].Status.Replicas, o.ReplicaSets[0].Status.ReadyReplicas, o.ReplicaSets[0].Status.AvailableReplicas = 0, 0, 0
-	for _, made := range plan.Next(o).Grow {
-		if to := made.(change.UpdateReplicaSet).To; to.Spec.Template.Labels["role"] != "steady" || spec.DressOf(to).Settled() {
-			t.Errorf("the template says %v, and pods are taken to be labelled: %t", to.Spec.Template.Labels, spec.DressOf(to).Settled())
-		}
-		return
+	p := plan.Next(o)
+	if len(p.Grow) != 1 {
+		t.Fatalf("%d writes, want the ReplicaSet's", len(p.Grow))
 	}
-	t.Error("the ReplicaSet is not changed")
+	if to := p.Grow[0].(change.UpdateReplicaSet).To; to.Spec.Template.Labels["role"] != "steady" || spec.DressOf(to).Settled() {
+		t.Errorf("the template says %v, and pods are taken to be labelled: %t", to.Spec.Template.Labels, spec.DressOf(to).Settled())
+	}
 }
 
 // A rollout that has come to rest is neither read nor written, whatever its pods carry.
