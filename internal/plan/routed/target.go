@@ -60,14 +60,14 @@ func (t *Want) stableSize(stable *world.Version) target.Size {
 func (t *Want) newSize() []target.Size {
 	v := t.world.New
 	if t.update.State() == progress.Aborted {
-		if v != nil && (!t.canary.Traffic.DynamicStableScale || t.canary.Traffic.AbortDelaySet) {
+		var keeps int32
+		if !t.canary.Traffic.DynamicStableScale || t.canary.Traffic.AbortDelaySet {
+			keeps = t.Room().Most - t.Replicas()
+		}
+		if v != nil && v.Desired() <= keeps {
 			return nil
 		}
-		why := "the update was aborted, and its traffic goes back"
-		if v == nil {
-			why = "the update was aborted"
-		}
-		return []target.Size{{Version: v, Why: why}}
+		return []target.Size{{Version: v, Pods: min(v.Desired(), keeps), Why: "the update was aborted, and its traffic goes back"}}
 	}
 	aim := t.Aim()
 	_, why := t.CanarySize(t.update.Weight(t.canary))

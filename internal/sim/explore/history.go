@@ -370,6 +370,7 @@ func (h *history) done() bool { return h.world.Rollout().Status.Phase == v1alpha
 func (h *history) goOn() {
 	switch s := h.world.Rollout().Status; {
 	case s.Abort:
+		h.rules.abortEnds()
 		h.log("%s retry", h.world.Elapsed())
 		h.user(h.world.Retry)
 	case s.Phase == v1alpha1.RolloutPhasePaused:

@@ -1,6 +1,9 @@
 package explore
 
 import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -41,5 +44,18 @@ func (r *rules) endOfRoutes(s spec.Rollout) {
 		if rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules"); len(rules) != 1 {
 			r.history.fail("end", "%d rules are left", len(rules))
 		}
+	}
+}
+
+// abortEnds checks that at rest, with all pods mended, nothing goes to a version whose update was aborted, if there is a stable one to go back to.
+func (r *rules) abortEnds() {
+	status, now := r.world.Rollout().Status, r.now()
+	c, canary := now.spec.Strategy.(spec.Canary)
+	if !now.ok || !canary || c.Traffic == nil || now.spec.Replicas == 0 {
+		return
+	}
+	stable := slices.ContainsFunc(r.world.ReplicaSets(), func(rs *appsv1.ReplicaSet) bool { return hashOf(rs) == status.StableRS })
+	if w := status.Canary.Weights; stable && w != nil && w.Canary.Weight > 0 {
+		r.history.fail("abort", "at rest an aborted update still has %d of %d: %s", w.Canary.Weight, c.MaxWeight, summary(r.world))
 	}
 }
