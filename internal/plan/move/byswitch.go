@@ -121,14 +121,12 @@ func (p *BySwitch) activate(s target.Selection) bool {
 		p.journal.Note(change.TopicWait, "the switch of the active service", "the ReplicaSet is not there yet")
 		return false
 	}
-	if p.draft.Selects(s.Service) == v.Hash {
-		p.draft.Point(s.Service, v.Hash, s.Why)
-		return true
-	}
 	if !mayPoint(p, p.scene, s, "the switch of the active service to "+v.Hash, activeBySwitch) {
 		return false
 	}
-	p.noteReached()
+	if p.draft.Selects(s.Service) != v.Hash {
+		p.noteReached()
+	}
 	p.draft.Point(s.Service, v.Hash, s.Why)
 	return true
 }
@@ -207,10 +205,11 @@ func (p *BySwitch) retire() {
 }
 
 // spareEdited keeps a version that the active Service has sent to until this pass: a deadline that it has is from before that was seen. Where its own
-// delay was over before somebody's edit sent there, it is none that could come back without its gates, and the edit does not make it one.
+// delay was over before somebody's edit sent there, it is none that could come back without its gates, and the edit does not make it one. The delay
+// of a version that an update begins with makes it a fast rollback, and stays until the status remembers that.
 func (p *BySwitch) spareEdited() {
 	v := p.world.Find(p.world.ObservedSelects(p.bluegreen.ActiveService))
-	if v == nil {
+	if v == nil || p.update.Begun && v == p.world.New {
 		return
 	}
 	if over := !v.Deadline().IsZero() && !v.Delaying(p.world.Now); over && v != p.world.New && v != p.world.Stable && v.Hash != p.update.Was.BlueGreen.ActiveSelector {

@@ -75,10 +75,10 @@ func (p *Progress) Abort(why string) {
 func SameIndex(a, b *int32) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // FastRollback reports whether the update goes back to a version that still had all its pods when it was asked for. It has served
-// before, so no analysis is needed. The clock of the update remembers it.
+// before, so no analysis is needed. The clock of the update remembers it; in the pass that begins an update the clock is that of the one before.
 func (p *Progress) FastRollback() bool {
 	d := p.Is.Duration
-	return p.Fast || d != nil && d.FinishedAt == nil && d.CompletionStatus == v1alpha1.CompletionFastRolledBack
+	return p.Fast || !p.Begun && d != nil && d.FinishedAt == nil && d.CompletionStatus == v1alpha1.CompletionFastRolledBack
 }
 
 // Revision is the current version's revision.
