@@ -64,7 +64,7 @@ func (r *ByWeight) neededByStable() int32 {
 	needed := max(least, r.want.Room().Enough(r.carriedByStable(v)))
 	from := r.world.Find(r.draft.Selects(name))
 	switch {
-	case from != nil && r.update.State() == progress.Settled && r.EnforceMaxSurge: // the two share the room, and neither can have enough
+	case from != nil && r.want.Stable() == r.world.New && r.EnforceMaxSurge: // the two share the room, and neither can have enough
 		return max(least, min(needed, from.Fleet().Serving()))
 	case !r.draft.Owned(name): // it selects pods of all versions so far, and of none but these then
 		return max(least, v.Desired())
@@ -74,15 +74,12 @@ func (r *ByWeight) neededByStable() int32 {
 
 // awaitsStable reports whether the stable Service sends to a version still that is no part of any update, since the stable one has too few pods.
 func (r *ByWeight) awaitsStable(v *world.Version) bool {
-	return r.update.State() == progress.Settled && r.want.Stable() != nil && r.draft.Selects(r.split.StableService.Name) == v.Hash && r.want.Stable().Fleet().Serving() < r.neededByStable()
+	return r.want.Stable() != nil && r.want.Stable() == r.world.New && r.draft.Selects(r.split.StableService.Name) == v.Hash && r.want.Stable().Fleet().Serving() < r.neededByStable()
 }
 
 // carriedByStable is the weight that a version will carry once the stable Service selects it: all, as long as nobody knows what is in force.
 func (r *ByWeight) carriedByStable(v *world.Version) int32 {
-	switch weight := r.canary.MaxWeight - r.split.Now; {
-	case r.split.InForce && weight == 0:
-		return 0
-	case r.split.InForce && r.split.Carrier() != v:
+	if weight := r.canary.MaxWeight - r.split.Now; r.split.InForce && (weight == 0 || r.split.Carrier() != v) {
 		return weight
 	}
 	return r.canary.MaxWeight

@@ -9,6 +9,7 @@ import (
 )
 
 var weights = []rule[func(*ByWeight, *weight)]{
+	{Weight, "hold for nobody", (*ByWeight).holdForNobody, ""},
 	{Service, "follow the Services", (*ByWeight).followServices, ""},
 	{Service, "await the stable Service", (*ByWeight).awaitStableService, ""},
 	{Weight, "leave without pods", (*ByWeight).leaveWithoutPods, ""},
@@ -46,6 +47,13 @@ func (r *ByWeight) weigh() weight {
 		r.journal.Hold(Weight, "the routers keep what they have", "until the stable version has the pods for it")
 	}
 	return *w
+}
+
+// holdForNobody leaves the routers as they are while neither Service sends to a pod, unless this is the first time that they are told anything: what
+// they show may be a Service that does, as where the canary Service has got another name, and the stable version is gone.
+func (r *ByWeight) holdForNobody(*weight) {
+	r.draft.Held = r.update.Was.Canary.Weights != nil && !r.split.InForce && r.want.Replicas() > 0 &&
+		r.want.Stable().Certain() == 0 && r.split.Carrier().Fleet().Serving() == 0
 }
 
 // followServices sets the weight where the Services leave only one that makes sense.
@@ -128,9 +136,7 @@ func (r *ByWeight) holdRouters(w *weight) {
 	}
 	serving := r.split.Carrier().Fleet().Serving() + r.carriedElsewhere()
 	switch {
-	case r.split.InForce, r.want.Replicas() == 0:
-	case serving == 0:
-		r.draft.Held = stable.Certain() == 0
+	case r.split.InForce, r.want.Replicas() == 0, serving == 0:
 	case w.to == w.want && w.want > r.split.Now: // it is ready for that
 	default:
 		r.draft.Held = stable.Certain() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
