@@ -1,9 +1,11 @@
 package explore
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
@@ -19,6 +21,9 @@ func (r *rules) hands(p sim.Pass, s spec.Rollout) {
 	if status.Phase == v1alpha1.RolloutPhaseDegraded && invalid(&v1alpha1.Rollout{Status: status}, "") || len(p.Plan.Needs) > 0 {
 		return // nothing is routed until somebody has set right what is wrong
 	}
+	if p.Observed.CreateFailure != nil && wrongService(p.Observed, s) {
+		return // nor here, where the status tells of the ReplicaSet first: what is wrong with the Service it tells of once there is one
+	}
 	r.released(p, s, status)
 	switch strategy := s.Strategy.(type) {
 	case spec.BlueGreen:
@@ -29,6 +34,21 @@ func (r *rules) hands(p sim.Pass, s spec.Rollout) {
 	case spec.Canary:
 		r.canaryRepaired(p, strategy, status)
 	}
+}
+
+// wrongService reports whether something is wrong with one of the Services that the spec names, so that nothing is routed.
+func wrongService(o plan.Observed, s spec.Rollout) bool {
+	return slices.ContainsFunc(spec.Services(o.Rollout), func(ref spec.Reference) bool {
+		i := slices.IndexFunc(o.Services, func(s *corev1.Service) bool { return s.Name == ref.Name })
+		if i < 0 {
+			return true
+		}
+		wants := maps.Clone(o.Services[i].Spec.Selector)
+		delete(wants, v1alpha1.PodTemplateHashLabel)
+		owner := o.Services[i].Annotations[v1alpha1.ManagedByAnnotation]
+		return spec.ServiceType(o.Services[i]) != "" || owner != "" && owner != o.Rollout.Name ||
+			!labels.SelectorFromSet(wants).Matches(labels.Set(s.Template.Labels))
+	})
 }
 
 // lastPods checks that the last available pods of a Rollout are not taken away where what served is gone.
@@ -81,7 +101,7 @@ func (r *rules) activeRepaired(p sim.Pass, b spec.BlueGreen, status v1alpha1.Rol
 	}
 	hash, stable := selected(service), carriesBySight(p.Observed, status.StableRS)
 	if stable == 0 {
-		if status.StableRS != status.CurrentPodHash && find(p.Observed, from.StableRS) == nil && carries(find(p.Observed, hash)) == 0 {
+		if status.StableRS != status.CurrentPodHash && find(p.Observed, from.StableRS) == nil && carries(find(p.Observed, hash)) == 0 && !mayComeBack(p.Observed, hash) {
 			if left := r.anyPods(p.Observed); left != "" {
 				r.history.fail("repair", "%s is left at %q, which has no pods, and %s has", b.ActiveService, hash, left)
 			}
@@ -99,6 +119,14 @@ func (r *rules) activeRepaired(p sim.Pass, b spec.BlueGreen, status v1alpha1.Rol
 	case hash != status.CurrentPodHash && hash == r.byHand && !r.served[hash]:
 		r.history.fail("repair", "%s is left at %s, where somebody's edit has it", b.ActiveService, hash)
 	}
+}
+
+// mayComeBack reports whether a version served last, in the place of the stable one, and its pods are asked for. It keeps the Service while they are
+// not available, as a stable version does: a gate is opened by people who promote, and not by pods that fail for a moment. Who wants the new
+// version to serve before they are back promotes it, as ever.
+func mayComeBack(o plan.Observed, hash string) bool {
+	rs, from := find(o, hash), o.Rollout.Status
+	return rs != nil && replicas(rs) > 0 && hash == from.BlueGreen.ActiveSelector && hash != from.CurrentPodHash
 }
 
 // carriesBySight is what a version carries, by its pods themselves where the pass has looked at them: a ReplicaSet reports late that one is

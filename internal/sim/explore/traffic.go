@@ -114,7 +114,7 @@ func (r *rules) gates(p sim.Pass, s spec.Rollout) {
 		switch leaving := carries(find(p.Observed, selected(u.From))); {
 		case replicas > 0 && have == 0:
 			r.history.fail(move.Service.Name, "%s is pointed at %s, which has no available pod", b.ActiveService, to)
-		case have < min(whole, leaving) && selected(u.From) != r.byHand: // an edit gives nobody a claim
+		case have < min(whole, leaving) && r.claims(p.Observed, selected(u.From)):
 			r.history.fail(move.Service.Name, "%s is pointed at %s, which has %d available pods, instead of at %d", b.ActiveService, to, have, leaving)
 		}
 		if r.mayServe(p.Observed, status, to) {
@@ -127,6 +127,15 @@ func (r *rules) gates(p sim.Pass, s spec.Rollout) {
 			r.history.fail("gate", "%s is switched to %s, and %s", b.ActiveService, to, closed)
 		}
 	}
+}
+
+// claims reports whether what the active Service selects has a claim to be replaced by as many pods. An edit gives none. Nor does a switch that the
+// status does not tell of, since the controller was killed before its record: it looks like an edit. Whoever uses the Service is better off so:
+// an edit may send to a version on trial, and is undone by the first pod, while a switch without a record is left for a version whose other
+// pods have been asked for already.
+func (r *rules) claims(o plan.Observed, hash string) bool {
+	recorded := o.Rollout.Status.BlueGreen.ActiveSelector
+	return hash != r.byHand && (recorded == "" || recorded == hash)
 }
 
 // mayServe reports whether a version needs to pass no gate: it has served, it is not the one on trial, or there is nothing else.
