@@ -34,10 +34,13 @@ func (p *BySwitch) mayHaveServed(v *world.Version) bool {
 		v.Annotations[v1alpha1.ReachedAnnotation] != ""
 }
 
-// wasHeld reports whether the update before this one waited for its gate, and no pass can have switched to it.
+// wasHeld reports whether the update before this one waited for its gate, or for what comes before that, and no pass can have switched to it.
 func (p *BySwitch) wasHeld() bool {
 	i := slices.IndexFunc(p.update.Was.PauseConditions, func(c v1alpha1.PauseCondition) bool { return c.Reason == v1alpha1.PauseReasonBlueGreenPause })
-	return i >= 0 && p.bluegreen.Gate != nil && (p.bluegreen.Gate.Indefinite || p.world.Now.Before(p.update.Was.PauseConditions[i].StartTime.Add(p.bluegreen.Gate.Duration)))
+	if i < 0 {
+		return p.bluegreen.Gate != nil && !p.update.Was.ControllerPause && !p.update.Was.PromoteFull && !p.update.Was.BlueGreen.ScaleUpPreviewCheckPoint
+	}
+	return p.bluegreen.Gate != nil && (p.bluegreen.Gate.Indefinite || p.world.Now.Before(p.update.Was.PauseConditions[i].StartTime.Add(p.bluegreen.Gate.Duration)))
 }
 
 // noteReached notes on a version that the active Service leaves that requests have reached it, where the status does not say so for long: an aborted
