@@ -1,6 +1,8 @@
 package move
 
 import (
+	"cmp"
+
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
 	"github.com/sluice-delivery/sluice/internal/plan/judge"
@@ -37,7 +39,7 @@ func (r *ByWeight) Run() {
 	r.overtake()
 	r.succeed()
 	if !frozen(r.scene) {
-		r.keepStable()
+		r.draft.Keep(r.want.StableBeside()) // a deadline that it has is of the strategy before this one
 		resize(r, r.scene, sizesOf(r.want.Target().Sizes), sizesByWeight)
 	}
 	if len(r.update.Problems) > 0 { // the traffic stays where it is until somebody corrects the Services
@@ -71,13 +73,6 @@ func (r *ByWeight) succeed() {
 	}
 }
 
-// keepStable takes a deadline off the stable version: one that it has is of the strategy before this one.
-func (r *ByWeight) keepStable() {
-	if !r.want.Abandoned() {
-		r.draft.Keep(r.want.StableBeside())
-	}
-}
-
 // retire takes the pods away of versions that nothing sends to any more, after their delays.
 func (r *ByWeight) retire() {
 	if r.update.State() == progress.Aborted && !r.AbortScaleDown {
@@ -88,14 +83,14 @@ func (r *ByWeight) retire() {
 	}
 }
 
-// WithoutNew has both Services send to versions that there are while the new one cannot be created, and gives the stable one its pods.
+// WithoutNew has both Services send to versions that there are while the new one cannot be created, and gives the stable one, or what is left, its pods.
 func (r *ByWeight) WithoutNew() {
 	r.draft.CheckServices()
-	stable := r.want.Stable()
+	stable := cmp.Or(r.want.Stable(), r.world.Remaining())
 	if len(r.update.Problems) == 0 {
 		r.split.See()
 		if stable != nil {
-			r.pointStable(target.Selection{Service: r.split.StableService.Name, Version: stable, Why: "it is the stable version"})
+			r.pointStable(target.Selection{Service: r.split.StableService.Name, Version: stable, Why: withoutNew})
 		}
 		r.mover.pointBack(r.split.CanaryService.Name)
 	}

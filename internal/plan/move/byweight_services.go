@@ -97,10 +97,7 @@ func (r *ByWeight) awaitsNoWeight(s target.Selection) string {
 // standsIn reports whether the new version can take over from one that was overtaken, there being no stable one to do so, or none that
 // has a pod. One that somebody has aborted does so only where nobody serves any more.
 func (r *ByWeight) standsIn() bool {
-	if r.want.Abandoned() {
-		return false
-	}
-	return (r.want.Alone() || r.want.StableIsDown()) && r.world.New.Certain() >= max(min(1, r.want.Replicas()), r.want.Room().Enough(r.split.MayCarry()))
+	return !r.want.Abandoned() && (r.want.Alone() || r.want.StableIsDown()) && r.world.New.Certain() >= max(min(1, r.want.Replicas()), r.want.Room().Enough(r.split.MayCarry()))
 }
 
 // canaryAwaitsPods has the canary Service wait for pods even while it has no weight: somebody may call it by its name.

@@ -44,7 +44,7 @@ func (r *ByWeight) weigh() weight {
 		}
 	}
 	if r.draft.Held {
-		r.journal.Hold(Weight, "the routers keep what they have", "until the stable version has the pods for it")
+		r.journal.Hold(Weight, "the routers keep what they have", "until there are pods for it")
 	}
 	return *w
 }

@@ -98,19 +98,23 @@ func (t *Want) StableIsDown() bool {
 	return t.Replicas() > 0 && t.Stable().Fleet().Available == 0
 }
 
-// Abandoned reports whether an update was aborted that cannot go back to the stable version, which is gone, while the version that it was to
-// overtake still serves: then that does so for as long as somebody tries again, or something else.
+// Abandoned reports whether an update was aborted that cannot go back to the stable version, which is gone, while another version still serves, by
+// either Service: then that does so for as long as somebody tries again, or something else.
 func (t *Want) Abandoned() bool {
-	c := t.split.Carrier()
-	return t.update.State() == progress.Aborted && t.Stable() == nil && c != t.world.New && c.Fleet().Serving() > 0
+	c, s := t.split.Carrier(), t.world.Find(t.world.ObservedSelects(t.split.StableService.Name))
+	return t.update.State() == progress.Aborted && t.Stable() == nil && (c != t.world.New && c.Fleet().Serving() > 0 || s != t.world.New && s.Fleet().Serving() > 0)
 }
 
 // services are the stable Service at the stable version, and the canary Service at the new one while there is an update, and at the stable one
 // otherwise.
 func (t *Want) services() []target.Selection {
 	var services []target.Selection
-	if v := t.Stable(); v != nil {
-		services = append(services, target.Selection{Service: t.split.StableService.Name, Version: v, Why: "it is the stable version"})
+	stable, why := t.Stable(), "it is the stable version"
+	if t.canary.Traffic.EnforceMaxSurge && t.Alone() && t.split.InForce && t.split.Now == t.canary.MaxWeight && t.split.Carrier() == t.world.New {
+		stable, why = t.world.New, "the stable version is gone" // nobody comes by the stable Service, and what it selects keeps room for nothing
+	}
+	if stable != nil {
+		services = append(services, target.Selection{Service: t.split.StableService.Name, Version: stable, Why: why})
 	}
 	v, why := t.world.New, "it is the new version"
 	if t.update.State() == progress.Settled || t.update.State() == progress.Aborted && !t.Alone() {

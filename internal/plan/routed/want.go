@@ -41,9 +41,9 @@ func (t *Want) TakesOver() bool {
 	return t.update.State() == progress.PromotedInFull && !t.canary.Traffic.DynamicStableScale && !t.canary.PingPong
 }
 
-// Alone reports whether the stable version's ReplicaSet is gone, which somebody deleted: the new version is all there is.
+// Alone reports whether the stable version's ReplicaSet is gone, which somebody deleted, and the new version is all there is.
 func (t *Want) Alone() bool {
-	return t.Stable() == nil && t.world.New != nil && t.update.State() != progress.Settled
+	return t.Stable() == nil && t.world.New != nil && t.update.State() != progress.Settled && !t.Abandoned()
 }
 
 // Replicas is how many pods carry all the traffic.
