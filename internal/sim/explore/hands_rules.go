@@ -21,6 +21,9 @@ func (r *rules) hands(p sim.Pass, s spec.Rollout) {
 	if status.Phase == v1alpha1.RolloutPhaseDegraded && invalid(&v1alpha1.Rollout{Status: status}, "") || len(p.Plan.Needs) > 0 {
 		return // nothing is routed until somebody has set right what is wrong
 	}
+	if p.Observed.CreateFailure == nil && !p.Plan.Writes() && s.PodHash != status.CurrentPodHash {
+		return // an update does not begin before a ReplicaSet has reported the pod that was restarted a moment ago; then a pass does all of it
+	}
 	if p.Observed.CreateFailure != nil && wrongService(p.Observed, s) {
 		return // nor here, where the status tells of the ReplicaSet first: what is wrong with the Service it tells of once there is one
 	}

@@ -69,11 +69,27 @@ func (r *rules) moved(p sim.Pass, s spec.Rollout, c spec.Canary, now, next pictu
 				r.history.fail(move.Weight.Name, "%s: %s gets %.3f instead of %.3f with %d available pods, needing %d: %s", route, hash, then.of(hash), was.of(hash), have, need, summary(r.world))
 			}
 			from := p.Observed.Rollout.Status
-			if hash == status.CurrentPodHash && status.Abort && from.Abort && from.AbortedAt != nil && status.StableRS != hash {
+			if hash == status.CurrentPodHash && status.Abort && from.Abort && from.AbortedAt != nil && status.StableRS != hash && !r.leftAlone(p, c, now, was) {
 				r.history.fail("abort", "%s: %s gets %.3f instead of %.3f although its update was aborted", route, hash, then.of(hash), was.of(hash))
 			}
 		}
 	}
+}
+
+// leftAlone reports whether an aborted version is all that is left to the Services that the spec names: the stable version, which had a share, is gone,
+// and whoever has another came by a Service that is not named any more. Requests for the stable version have gone nowhere until then, so whoever
+// sends them only gains where the aborted one answers.
+func (r *rules) leftAlone(p sim.Pass, c spec.Canary, now picture, was shares) bool {
+	stable := p.Observed.Rollout.Status.StableRS
+	if was.of(stable) == 0 || find(p.Observed, stable) != nil {
+		return false
+	}
+	for hash := range was.by {
+		if hash != stable && (now.services[c.CanaryService.Name] == hash || now.services[c.StableService.Name] == hash) {
+			return false
+		}
+	}
+	return true
 }
 
 // pointed checks what a Service is pointed at that may not be weighed by a router.
