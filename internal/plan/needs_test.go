@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 // played is what there is to see after a script.
@@ -83,5 +84,24 @@ func TestOnePodIsBetterThanNone(t *testing.T) {
 	p := plan.Next(o)
 	if len(p.Route) != 1 || p.Route[0].(change.UpdateService).To.Spec.Selector[v1alpha1.PodTemplateHashLabel] != o.Rollout.Status.StableRS {
 		t.Errorf("the Service stays where nobody answers: %v", p.Notes)
+	}
+}
+
+// A delete carries the resourceVersion that was seen, and would conflict with a write of the same pass: the next pass deletes.
+func TestNothingIsWrittenAndDeletedAtOnce(t *testing.T) {
+	o := played(t, "rollout web replicas=1", "settle", "set image v2", "settle")
+	o.Rollout = o.Rollout.DeepCopy()
+	o.Rollout.Spec.RevisionHistoryLimit = new(int32)
+	if p := plan.Next(o); len(p.Shrink) != 1 {
+		t.Fatalf("%d old ReplicaSets are deleted, want 1: the test shows nothing", len(p.Shrink))
+	}
+	for i, rs := range o.ReplicaSets {
+		if hashOf(rs) != o.Rollout.Status.StableRS {
+			o.ReplicaSets[i] = rs.DeepCopy()
+			spec.DressOf(rs).Change(o.ReplicaSets[i], spec.Metadata{Labels: map[string]string{"role": "canary"}}, false)
+		}
+	}
+	if p := plan.Next(o); len(p.Grow) != 1 || len(p.Shrink) > 0 {
+		t.Errorf("%d writes and %d deletions of it in one pass, want the write alone", len(p.Grow), len(p.Shrink))
 	}
 }
