@@ -2,9 +2,11 @@ package move
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
+	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
@@ -49,11 +51,14 @@ func (r *ByWeight) weigh() weight {
 	return *w
 }
 
-// holdForNobody leaves the routers as they are while neither Service sends to a pod, unless this is the first time that they are told anything: what
-// they show may be a Service that does, as where the canary Service has got another name, and the stable version is gone.
+// holdForNobody leaves the routers as they are while neither Service sends to a pod, unless this is the first time that the routers are written: they
+// may name a Service that does, as where the canary Service has another name now, and the stable version is gone. Between updates there is
+// nothing to hold where no version has a pod that serves.
 func (r *ByWeight) holdForNobody(*weight) {
+	serves := func(v *world.Version) bool { return v.Fleet().Serving() > 0 }
 	r.draft.Held = r.update.Was.Canary.Weights != nil && !r.split.InForce && r.want.Replicas() > 0 &&
-		r.want.Stable().Certain() == 0 && r.split.Carrier().Fleet().Serving() == 0
+		r.want.Stable().Certain() == 0 && !serves(r.split.Carrier()) &&
+		(r.update.State() != progress.Settled || slices.ContainsFunc(r.world.All(), serves))
 }
 
 // followServices sets the weight where the Services leave only one that makes sense.
