@@ -33,16 +33,13 @@ func (w *weight) is(to int32, why string) { w.to, w.why, w.final = to, why, true
 func (r *ByWeight) weigh() weight {
 	w := &weight{want: r.want.Goal(), to: r.want.Goal(), why: r.want.WhyGoal()}
 	for _, rule := range weights {
-		if r.lacks(rule.id) {
+		if w.final || r.lacks(rule.id) {
 			continue
 		}
 		wanted := w.want
 		rule.apply(r, w)
 		if w.want != wanted || w.final && w.to != wanted {
 			r.journal.Hold(rule.Promise, r.want.PortionText(wanted)+" to the canary", w.why)
-		}
-		if w.final {
-			break
 		}
 	}
 	if r.draft.Held {
