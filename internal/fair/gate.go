@@ -78,7 +78,8 @@ func tenantOf(r *http.Request) (tenant string, shared bool) {
 func (g *Gate) follow(took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if took > g.slow(took) {
+	g.note(took)
+	if took > g.slow() {
 		g.limit = max(gateLeast, g.limit*0.9)
 	} else {
 		g.limit = min(gateMost, g.limit+1/g.limit)
@@ -86,8 +87,8 @@ func (g *Gate) follow(took time.Duration) {
 	g.places.Resize(int(g.limit), max(1, int(g.limit/gateParts)))
 }
 
-// slow is how long a request takes that had to wait for others, as far as the requests up to this one tell.
-func (g *Gate) slow(took time.Duration) time.Duration {
+// note keeps how long the fastest requests took.
+func (g *Gate) note(took time.Duration) {
 	if now := g.clock.Now(); now.Sub(g.since) >= window {
 		g.fastest = [2]time.Duration{0, g.fastest[0]}
 		g.since = now
@@ -95,6 +96,10 @@ func (g *Gate) slow(took time.Duration) time.Duration {
 	if g.fastest[0] == 0 || took < g.fastest[0] {
 		g.fastest[0] = took
 	}
+}
+
+// slow is how long a request takes that had to wait for others.
+func (g *Gate) slow() time.Duration {
 	fastest := g.fastest[0]
 	if g.fastest[1] > 0 {
 		fastest = min(fastest, g.fastest[1])

@@ -143,15 +143,6 @@ func (w *World) Broken() bool {
 	return broken
 }
 
-// Collects reports whether the garbage collector looks now, and Collect lets it.
-func (w *World) Collects() bool { return !w.collectAt.IsZero() && !w.collectAt.After(w.now) }
-
-// Collect lets the garbage collector look.
-func (w *World) Collect() {
-	w.collect()
-	w.watched()
-}
-
 // Deadline is when the next thing happens that nothing but time brings about, zero if nothing does.
 func (w *World) Deadline() (at time.Time) {
 	later := func(t time.Time) {

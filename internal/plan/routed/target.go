@@ -99,7 +99,7 @@ func (t *Want) StableIsDown() bool {
 }
 
 // Abandoned reports whether an update was aborted that cannot go back to the stable version, which is gone, while another version still serves, by
-// either Service: then that does so for as long as somebody tries again, or something else.
+// either Service: then that keeps serving until somebody retries or asks for something else.
 func (t *Want) Abandoned() bool {
 	c, s := t.split.Carrier(), t.world.Find(t.world.ObservedSelects(t.split.StableService.Name))
 	return t.update.State() == progress.Aborted && t.Stable() == nil && (c != t.world.New && c.Fleet().Serving() > 0 || s != t.world.New && s.Fleet().Serving() > 0)

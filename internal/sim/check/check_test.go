@@ -94,6 +94,21 @@ func TestFinds(t *testing.T) {
 	}
 }
 
+func TestWaysThatLeadNowhere(t *testing.T) {
+	for _, text := range []string{"", "x", "pv1", "r", "j0.x"} {
+		if _, err := ParseWay(text); err == nil {
+			t.Errorf("way %q is read", text)
+		}
+	}
+	c, err := ParseWay("m0,p,r9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if story := c.Story(Named("canary"), plan.Next); !strings.Contains(story, "3. r9 cannot happen here") {
+		t.Errorf("a step that cannot happen is told as\n%s", story)
+	}
+}
+
 // TestNothingIsLost compares what is seen where names, UIDs and old times count, and where they do not.
 func TestNothingIsLost(t *testing.T) {
 	w := &World{

@@ -58,11 +58,11 @@ func (s *search) live() {
 			continue
 		}
 		for _, id := range component {
-			if st := s.replay(s.way(id)); st.now.Rollout() != nil {
-				if why := st.stuck(); why != "" {
-					s.result.Found = &Counterexample{Rule: "live", Text: why + ": " + st.referee.Summary(), steps: s.way(id), again: s.back(id, inside)}
-					return
-				}
+			st := s.replay(s.way(id))
+			if st.rest(); st.referee.Fault() != nil {
+				s.found(s.way(id), st.referee.Fault())
+				s.result.Found.again = s.back(id, inside)
+				return
 			}
 		}
 	}

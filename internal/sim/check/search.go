@@ -38,7 +38,7 @@ type Counterexample struct {
 
 // Limits are how far a search goes.
 type Limits struct {
-	// States is how many it visits at the most, 0 for all there are.
+	// States is the number of states after which it expands no more of them, 0 for all there are.
 	States int
 	// Workers are how many states are looked at together, 0 for as many as there are processors.
 	Workers int
@@ -93,6 +93,7 @@ func Search(ctx context.Context, w *World, engine explore.Engine, limits Limits)
 	return s.result
 }
 
+// canonize begins to write states down as the limits ask for.
 func (s *search) canonize() {
 	s.canon = &sim.Canon{Horizon: Horizon, Lag: s.world.Lag, Exact: s.Exact}
 }
@@ -106,7 +107,7 @@ func (s *search) run(ctx context.Context) {
 		s.next, s.result.Depth = nil, level
 		s.canon.Forget()
 		s.expand(ctx, at)
-		if s.result.Found != nil || ctx.Err() != nil || s.States > 0 && len(s.parents) > s.States {
+		if ctx.Err() != nil || s.over() {
 			return
 		}
 		if s.Tell != nil {
@@ -116,6 +117,13 @@ func (s *search) run(ctx context.Context) {
 		}
 	}
 	s.result.Complete = true
+}
+
+// over reports whether a counterexample was found, or as many states as are wanted.
+func (s *search) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.result.Found != nil || s.States > 0 && len(s.parents) > s.States
 }
 
 // expand looks at all states of a level.
@@ -130,7 +138,7 @@ func (s *search) expand(ctx context.Context, level []node) {
 		workers.Go(func() {
 			var buffer []byte
 			for i := range taken {
-				if ctx.Err() != nil {
+				if ctx.Err() != nil || s.over() {
 					return
 				}
 				buffer = s.visit(level[i], buffer)

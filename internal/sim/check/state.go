@@ -3,11 +3,10 @@ package check
 import (
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/sim/explore"
 )
@@ -119,7 +118,7 @@ func (s *state) steps() []step {
 		all = append(all, step{kind: tell})
 	}
 	for i, run := range s.now.Runs() {
-		if !ended(run) && !run.Spec.Terminate {
+		if !analysis.Ended(run.Status.Phase) && !run.Spec.Terminate {
 			for v := range verdicts {
 				all = append(all, step{kind: judge, which: uint8(i), verdict: uint8(v)})
 			}
@@ -286,10 +285,3 @@ func (s *state) key(c *sim.Canon, buffer []byte) (key, []byte) {
 	sum := sha256.Sum256(b)
 	return key(sum[:16]), b
 }
-
-func ended(run *v1alpha1.AnalysisRun) bool {
-	return slices.Contains(verdicts, run.Status.Phase)
-}
-
-// Real is the engine as it is.
-var Real explore.Engine = plan.Next

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,10 @@ func (c *Counterexample) Story(w *World, engine explore.Engine) string {
 	fmt.Fprintf(&b, "world %s: %s: %s\n", w.Name, c.Rule, c.Text)
 	s := w.begin(engine)
 	tell := func(n int, what step) {
+		if !slices.Contains(s.steps(), what) {
+			fmt.Fprintf(&b, "%3d. %s cannot happen here\n", n, what)
+			return
+		}
 		name := s.name(what)
 		s.try(what)
 		fmt.Fprintf(&b, "%3d. %s\n       %s\n", n, name, s.referee.Summary())
