@@ -38,7 +38,7 @@ func refuse(f *pflag.FlagSet) {
 		"traffic-split-api-version":             noRouter,
 		"traefik-api-group":                     noRouter,
 		"traefik-api-version":                   noRouter,
-		"appmesh-crd-version":                   noRouter,
+		"appmesh-crd-version":                   "AWS App Mesh ended on 30 September 2026; leave it out",
 		"ingress-api-version":                   served,
 		"nginx-ingress-classes":                 "the Ingresses that a Rollout names are the ones that are used; leave it out",
 		"self-service-notification-enabled":     "this version sends no notifications; leave it out",

@@ -27,10 +27,12 @@ func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) 
 		{"alb", t.ALB != nil},
 		{"smi", t.SMI != nil},
 		{"ambassador", t.Ambassador != nil},
-		{"appMesh", t.AppMesh != nil},
 		{"traefik", t.Traefik != nil},
 		{"apisix", t.Apisix != nil},
 	})
+	if t.AppMesh != nil {
+		p.add(field+".appMesh", "AWS App Mesh ended on 30 September 2026: remove it, and use gatewayAPI, for instance with Amazon VPC Lattice, or istio")
+	}
 	var all []Router
 	if t.Nginx != nil {
 		n := p.nginx(field+".nginx", t.Nginx)

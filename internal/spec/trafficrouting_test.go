@@ -142,15 +142,19 @@ func TestProblemsOfRouters(t *testing.T) {
 		"routers that are not built": {
 			&v1alpha1.RolloutTrafficRouting{
 				Istio: &v1alpha1.IstioTrafficRouting{}, ALB: &v1alpha1.ALBTrafficRouting{}, SMI: &v1alpha1.SMITrafficRouting{},
-				Ambassador: &v1alpha1.AmbassadorTrafficRouting{}, AppMesh: &v1alpha1.AppMeshTrafficRouting{},
+				Ambassador: &v1alpha1.AmbassadorTrafficRouting{},
 				Traefik: &v1alpha1.TraefikTrafficRouting{}, Apisix: &v1alpha1.ApisixTrafficRouting{},
 				Plugins: map[string]json.RawMessage{"example/consul": nil},
 			},
 			[]string{
 				routing + ".istio" + notYet, routing + ".alb" + notYet, routing + ".smi" + notYet, routing + ".ambassador" + notYet,
-				routing + ".appMesh" + notYet, routing + ".traefik" + notYet, routing + ".apisix" + notYet,
+				routing + ".traefik" + notYet, routing + ".apisix" + notYet,
 				routing + `.plugins["example/consul"]` + notYet,
 			},
+		},
+		"a router that has ended": {
+			&v1alpha1.RolloutTrafficRouting{AppMesh: &v1alpha1.AppMeshTrafficRouting{}},
+			[]string{routing + ".appMesh: AWS App Mesh ended on 30 September 2026: remove it, and use gatewayAPI, for instance with Amazon VPC Lattice, or istio"},
 		},
 		"the same router twice": {
 			&v1alpha1.RolloutTrafficRouting{GatewayAPI: &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}, Plugins: plugins(`{"httpRoute": "web"}`).Plugins},
