@@ -62,7 +62,7 @@ func (r *ByWeight) holdForNobody(*weight) {
 func (r *ByWeight) followServices(w *weight) {
 	alone, carries := r.want.Alone(), r.split.Carrier() == r.world.New
 	switch {
-	case alone && carries && r.world.New.Fleet().Available == 0 && r.want.Replicas() > 0:
+	case r.world.New == nil && r.want.Stable() == nil, alone && carries && r.world.New.Fleet().Available == 0 && r.want.Replicas() > 0:
 		w.is(r.split.Now, "it has no available pod")
 	case alone && carries:
 		w.is(r.canary.MaxWeight, "the stable version is gone")
