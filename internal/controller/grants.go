@@ -22,7 +22,6 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
-	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
@@ -209,7 +208,7 @@ func consentsOf(object *unstructured.Unstructured) (all []spec.RouteConsent) {
 			continue
 		}
 		for _, to := range grant.Spec.To {
-			if to.Group == grantGVK.Group && routers.Writes(gatewayapi.GVK(to.Kind)) {
+			if routers.WritesKind(schema.GroupKind{Group: to.Group, Kind: to.Kind}) {
 				all = append(all, spec.RouteConsent{From: from.Namespace, Kind: to.Kind, Namespace: object.GetNamespace(), Name: to.Name})
 			}
 		}
@@ -244,8 +243,8 @@ func namespacesElsewhere(ro *v1alpha1.Rollout, recorded map[traffic.Key]bool) []
 func (r *routes) waitsForConsent(ctx context.Context, seen plan.Observed) bool {
 	depends := slices.ContainsFunc(routers.Refs(seen.Rollout), func(ref traffic.Ref) bool {
 		object := seen.Routes[ref.Key()]
-		return ref.Namespace != seen.Rollout.Namespace && gatewayapi.Writes(ref.GroupVersionKind) && !r.policy.AllowsRoutesIn(ref.Namespace) &&
-			(object == nil || !gatewayapi.Admits(object, seen.Rollout.Namespace))
+		return ref.Namespace != seen.Rollout.Namespace && routers.Writes(ref.GroupVersionKind) && !r.policy.AllowsRoutesIn(ref.Namespace) &&
+			(object == nil || !traffic.Admits(object, seen.Rollout.Namespace))
 	})
 	return depends && !r.hasGrants(ctx)
 }

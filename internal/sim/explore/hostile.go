@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/sim/shell"
-	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
+	"github.com/sluice-delivery/sluice/internal/traffic"
 )
 
 // tenants is the namespace of the tenant who attacks.
@@ -63,7 +63,7 @@ func (t *tenant) reaches(r shell.Reach) {
 // that the tenant lets use the route. While there is a Rollout of that name its spec and its status tell what it has written, and nobody else.
 func (t *tenant) invites(r shell.Reach) bool {
 	route, ok := t.server.Get(r.Kind, r.To).(*unstructured.Unstructured)
-	return ok && gatewayapi.Admits(route, r.For.Namespace) && t.server.Get(ofSluice(v1alpha1.KindRollout), r.For) == nil
+	return ok && traffic.Admits(route, r.For.Namespace) && t.server.Get(ofSluice(v1alpha1.KindRollout), r.For) == nil
 }
 
 // spends checks what a pass has spent.

@@ -64,11 +64,12 @@ func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Object
 	}
 	p := problems{fitting: map[string]bool{}}
 	for _, in := range r.spec.Routes {
-		key := r.ref(GVK(in.Kind), in.Name, in.Field).Key()
+		ref := r.ref(GVK(in.Kind), in.Name, in.Field)
+		key := ref.Key()
 		object := have[key]
 		switch {
-		case !r.mayUse(in, object):
-			p.add(in.Field, "%s", r.notAllowed(in))
+		case !traffic.MayUse(r.owner, r.policy, key, object):
+			p.append(traffic.NotAllowed(r.owner, ref))
 		case object == nil:
 			p.append(spec.MissingObject(in.Field, in.Kind, in.Name, r.spec.Namespace))
 		default:

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Writes reports whether objects of a kind are the router's to write.
-func Writes(gvk schema.GroupVersionKind) bool { return gvk == GVK }
+// Kinds are those of the objects that the router writes.
+func Kinds() []schema.GroupVersionKind { return []schema.GroupVersionKind{GVK} }
 
 // Owners is the Rollout whose canary Ingress this is, if it is one.
 func Owners(object *unstructured.Unstructured) []types.NamespacedName {

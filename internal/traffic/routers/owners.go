@@ -10,20 +10,24 @@ import (
 
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
-	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
-	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
 )
 
 // Kinds are those of the objects into which routers put something.
 func Kinds() []schema.GroupVersionKind {
-	return []schema.GroupVersionKind{
-		nginx.GVK,
-		gatewayapi.GVK(spec.HTTPRoute), gatewayapi.GVK(spec.GRPCRoute), gatewayapi.GVK(spec.TCPRoute), gatewayapi.GVK(spec.TLSRoute),
+	var all []schema.GroupVersionKind
+	for _, row := range table {
+		all = append(all, row.kinds...)
 	}
+	return all
 }
 
 // Writes reports whether routers put something into objects of a kind.
 func Writes(gvk schema.GroupVersionKind) bool { return slices.Contains(Kinds(), gvk) }
+
+// WritesKind is [Writes] for a kind of any version.
+func WritesKind(gk schema.GroupKind) bool {
+	return slices.ContainsFunc(Kinds(), func(gvk schema.GroupVersionKind) bool { return gvk.GroupKind() == gk })
+}
 
 // FormatKey writes the key of an object of one of the [Kinds].
 func FormatKey(key traffic.Key) string {
@@ -51,16 +55,16 @@ const mostOwners = 128
 // metadata tells, which is what its tenant may have written: so of Rollouts of other namespaces it is believed only where these may
 // use the object.
 func Owners(object *unstructured.Unstructured, policy spec.Policy) []types.NamespacedName {
+	row, ok := rowOf(object.GroupVersionKind())
+	if !ok {
+		return nil
+	}
+	key := traffic.KeyOf(object)
 	var owners []types.NamespacedName
-	switch {
-	case gatewayapi.Writes(object.GroupVersionKind()):
-		for _, owner := range gatewayapi.Owners(object) {
-			if policy.AllowsRoute(owner.Namespace, object.GetKind(), object.GetNamespace(), object.GetName()) || gatewayapi.Admits(object, owner.Namespace) {
-				owners = append(owners, owner)
-			}
+	for _, owner := range row.owners(object) {
+		if traffic.MayUse(traffic.Owner{Namespace: owner.Namespace, Name: owner.Name}, policy, key, object) {
+			owners = append(owners, owner)
 		}
-	case nginx.Writes(object.GroupVersionKind()):
-		owners = nginx.Owners(object)
 	}
 	return owners[:min(mostOwners, len(owners))]
 }
@@ -68,8 +72,9 @@ func Owners(object *unstructured.Unstructured, policy spec.Policy) []types.Names
 // Release returns an object without what the routers of a Rollout put there, as [traffic.Router] does, whatever the Rollout's spec
 // says now.
 func Release(owner traffic.Owner, object *unstructured.Unstructured) *unstructured.Unstructured {
-	if nginx.Writes(object.GroupVersionKind()) {
-		return nginx.New(owner, spec.Nginx{}).Release(object)
+	row, ok := rowOf(object.GroupVersionKind())
+	if !ok {
+		return object
 	}
-	return gatewayapi.New(owner, spec.GatewayAPI{}, spec.Policy{}).Release(object)
+	return row.blank(owner).Release(object)
 }

@@ -1,12 +1,10 @@
-// Package routers is the list of all traffic routers.
+// Package routers is the list of all traffic routers. A new one is a row of the table.
 package routers
 
 import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
-	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
-	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
 )
 
 // Refs are the objects that the traffic routers of a Rollout read and write.
@@ -21,12 +19,11 @@ func Refs(ro *v1alpha1.Rollout) []traffic.Ref {
 // For returns the routers that a Rollout's spec sets up, in the order of the spec, as far as the controller's policy lets them reach.
 func For(owner traffic.Owner, routers []spec.Router, policy spec.Policy) []traffic.Router {
 	var all []traffic.Router
-	for _, router := range routers {
-		switch r := router.(type) {
-		case spec.GatewayAPI:
-			all = append(all, gatewayapi.New(owner, r, policy))
-		case spec.Nginx:
-			all = append(all, nginx.New(owner, r))
+	for _, of := range routers {
+		for _, row := range table {
+			if router, ok := row.open(owner, of, policy); ok {
+				all = append(all, router)
+			}
 		}
 	}
 	return all

@@ -1,0 +1,60 @@
+package routers
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
+	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
+)
+
+// table has a row for each router: the kinds that it writes, who has put something into an object of these, and how it is made from its part
+// of the spec. What else the rest of the program asks about routers follows from it.
+var table = []row{
+	of(nginx.Kinds, nginx.Owners, func(o traffic.Owner, n spec.Nginx, _ spec.Policy) traffic.Router { return nginx.New(o, n) }),
+	of(gatewayapi.Kinds, gatewayapi.Owners, gatewayapi.New),
+}
+
+// row is one router.
+type row struct {
+	kinds  []schema.GroupVersionKind
+	owners func(*unstructured.Unstructured) []types.NamespacedName
+	// open makes the router of a Rollout, if this part of its spec is for this one.
+	open func(traffic.Owner, spec.Router, spec.Policy) (router traffic.Router, ok bool)
+	// blank makes one that knows no more than whose it is, which is enough to release objects.
+	blank func(traffic.Owner) traffic.Router
+}
+
+// of makes the row of a router with a type of its own in package spec.
+func of[S spec.Router](kinds func() []schema.GroupVersionKind, owners func(*unstructured.Unstructured) []types.NamespacedName,
+	make func(traffic.Owner, S, spec.Policy) traffic.Router,
+) row {
+	return row{
+		kinds: kinds(), owners: owners,
+		open: func(owner traffic.Owner, of spec.Router, policy spec.Policy) (traffic.Router, bool) {
+			s, ok := of.(S)
+			if !ok {
+				return nil, false
+			}
+			return make(owner, s, policy), true
+		},
+		blank: func(owner traffic.Owner) traffic.Router {
+			var nothing S
+			return make(owner, nothing, spec.Policy{})
+		},
+	}
+}
+
+// rowOf is the router that writes objects of a kind.
+func rowOf(gvk schema.GroupVersionKind) (row, bool) {
+	i := slices.IndexFunc(table, func(r row) bool { return slices.Contains(r.kinds, gvk) })
+	if i < 0 {
+		return row{}, false
+	}
+	return table[i], true
+}
