@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/sluice-delivery/sluice/internal/cli/act"
 )
 
 const noFiles = cobra.ShellCompDirectiveNoFileComp
@@ -53,15 +55,15 @@ func (a *app) completeContainers(cmd *cobra.Command, given []string, begun strin
 	if err != nil {
 		return nil, noFiles
 	}
-	holder, err := holderOf(cmd.Context(), c, given[0])
+	holder, err := act.HolderOf(cmd.Context(), c, given[0])
 	if err != nil {
 		return nil, noFiles
 	}
 	var names []string
-	for _, list := range containerLists {
-		containers, _, _ := unstructured.NestedSlice(holder.object.Object, "spec", "template", "spec", list)
+	for _, list := range act.ContainerLists {
+		containers, _, _ := unstructured.NestedSlice(holder.Object.Object, "spec", "template", "spec", list)
 		for _, container := range containers {
-			if name := containerName(container); strings.HasPrefix(name+"=", begun) {
+			if name := act.ContainerName(container); strings.HasPrefix(name+"=", begun) {
 				names = append(names, name+"=")
 			}
 		}

@@ -7,10 +7,9 @@
 //	manifest.go  files of objects
 //	listing.go   tables of objects, and lines as they change
 //	output.go    results for programs: --output
-//	patch.go     how commands write: the status first, through its subresource
-//	template.go  the object that holds the pod template: the Rollout, or what it refers to
+//	patch.go     a command that writes to several objects
 //
-// and one file for each command. Subpackage live looks at the cluster and draws; package view says what things look like.
+// and one file for each command. Subpackage act has what commands write, live looks at the cluster and draws; package view says what things look like.
 //
 // What a command writes is wire format: scripts and access rules that people have depend on which verb goes to
 // which resource. Results go to stdout, talk and errors to stderr; every error is one line that begins with "error: ".

@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"encoding/json"
-	"fmt"
-
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/cli/act"
 	"github.com/sluice-delivery/sluice/internal/explain"
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
@@ -44,7 +40,7 @@ manages the rollout, but that controller may decide differently.`,
 				return err
 			}
 			look := func(o *plan.Observed, need change.Need) error { return c.Look(ctx, o, need) }
-			e, err := explain.Of(seen, objects, look, afterPromotion)
+			e, err := explain.Of(seen, objects, look, act.AfterPromotion)
 			if err != nil {
 				return err
 			}
@@ -57,38 +53,4 @@ manages the rollout, but that controller may decide differently.`,
 	}
 	out.flag(cmd, outputJSON, outputYAML)
 	return cmd
-}
-
-// afterPromotion is what `promote` would leave of a Rollout, nil if there is nothing to promote.
-func afterPromotion(ro *v1alpha1.Rollout) *v1alpha1.Rollout {
-	p, err := promotion{}.patch(ro)
-	if err != nil || p.status == nil && p.spec == nil {
-		return nil
-	}
-	out, err := p.applied(ro)
-	if err != nil {
-		return nil
-	}
-	return out
-}
-
-// applied is a Rollout as the patch leaves it.
-func (p patch) applied(ro *v1alpha1.Rollout) (*v1alpha1.Rollout, error) {
-	before, err := json.Marshal(ro)
-	if err != nil {
-		return nil, err
-	}
-	body, err := json.Marshal(p.whole())
-	if err != nil {
-		return nil, err
-	}
-	merged, err := jsonpatch.MergePatch(before, body)
-	if err != nil {
-		return nil, err
-	}
-	out := &v1alpha1.Rollout{}
-	if err := json.Unmarshal(merged, out); err != nil {
-		return nil, fmt.Errorf("rollout '%s' as it will be: %w", ro.Name, err)
-	}
-	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/cli/act"
 	"github.com/sluice-delivery/sluice/internal/view"
 )
 
@@ -51,14 +52,14 @@ With --revision, the command prints the pod template of one revision.`,
 				return err
 			}
 			if revision > 0 {
-				rs, err := chooseRevision(ro.Name, sets, revision)
+				rs, err := act.ChooseRevision(ro.Name, sets, revision)
 				if err != nil {
 					return err
 				}
 				if !out.set() {
 					out.format = outputYAML
 				}
-				return out.write(a, originalTemplate(rs))
+				return out.write(a, act.OriginalTemplate(rs))
 			}
 			revisions := a.revisions(ro, sets)
 			if limit > 0 && len(revisions) > limit {

@@ -1,20 +1,12 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/cli/live"
+	"github.com/sluice-delivery/sluice/internal/cli/act"
 )
-
-// promotion is how far to promote.
-type promotion struct {
-	full, skipStep, skipAll bool
-}
 
 // deprecated flags work as they always have. Cobra would print its warning where results go.
 var deprecated = []struct{ name, instead string }{
@@ -23,7 +15,7 @@ var deprecated = []struct{ name, instead string }{
 }
 
 func (a *app) promoteCommand() *cobra.Command {
-	var how promotion
+	var how act.Promotion
 	cmd := &cobra.Command{
 		Use:   "promote NAME...",
 		Short: "Continue a paused update, or skip its current step",
@@ -38,7 +30,7 @@ With --full, the update skips all remaining steps, pauses, and analyses, and the
 		Args:              rollouts.some,
 		ValidArgsFunction: a.completeSome(rollouts),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			if err := how.check(); err != nil {
+			if err := checkPromotion(how); err != nil {
 				return err
 			}
 			for _, flag := range deprecated {
@@ -46,102 +38,25 @@ With --full, the update skips all remaining steps, pauses, and analyses, and the
 					a.tell("Warning: --%s is deprecated: %s\n", flag.name, flag.instead)
 				}
 			}
-			return a.each(cmd, names, how.do)
+			return a.each(cmd, names, how.Do)
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&how.full, "full", false, "skip all remaining steps, pauses, and analyses")
-	f.BoolVarP(&how.skipStep, "skip-current-step", "c", false, "skip the current step of a canary")
-	f.BoolVarP(&how.skipAll, "skip-all-steps", "a", false, "skip all steps of a canary")
+	f.BoolVar(&how.Full, "full", false, "skip all remaining steps, pauses, and analyses")
+	f.BoolVarP(&how.SkipStep, "skip-current-step", "c", false, "skip the current step of a canary")
+	f.BoolVarP(&how.SkipAll, "skip-all-steps", "a", false, "skip all steps of a canary")
 	for _, flag := range deprecated {
 		_ = f.MarkHidden(flag.name) // fails for unknown flags only
 	}
 	return cmd
 }
 
-func (how promotion) check() error {
+func checkPromotion(how act.Promotion) error {
 	switch {
-	case how.skipStep && how.skipAll:
+	case how.SkipStep && how.SkipAll:
 		return errors.New("use one of --skip-current-step and --skip-all-steps")
-	case how.full && (how.skipStep || how.skipAll):
+	case how.Full && (how.SkipStep || how.SkipAll):
 		return errors.New("--full skips all steps already: leave the other flag out")
 	}
 	return nil
-}
-
-func (how promotion) do(ctx context.Context, c live.Client, name string) (string, error) {
-	ro, err := c.Rollout(ctx, name)
-	if err != nil {
-		return "", err
-	}
-	p, err := how.patch(ro)
-	if err != nil {
-		return "", err
-	}
-	if err := p.send(ctx, c, rollouts, name); err != nil {
-		return "", err
-	}
-	switch {
-	case p.status == nil && p.spec == nil:
-		return fmt.Sprintf("rollout '%s' has nothing left to promote", name), nil
-	case how.full:
-		return fmt.Sprintf("rollout '%s' fully promoted", name), nil
-	}
-	return fmt.Sprintf("rollout '%s' promoted", name), nil
-}
-
-// patch is what to write. Where a controller pauses, removing the pause is enough: the controller then continues by itself. Where it is busy with a
-// step, the step is counted as done for it. Never both, or a promotion would skip a step that nobody has seen yet.
-func (how promotion) patch(ro *v1alpha1.Rollout) (patch, error) {
-	index, count := stepOf(ro)
-	skip := func(to int) fields { return fields{"pauseConditions": nil, "currentStepIndex": min(to, count)} }
-	switch {
-	case (how.skipStep || how.skipAll) && ro.Spec.Strategy.Canary == nil:
-		return patch{}, fmt.Errorf("rollout '%s' is no canary, so it has no steps to skip", ro.Name)
-	case (how.skipStep || how.skipAll) && count == 0:
-		return patch{}, fmt.Errorf("rollout '%s' has no steps to skip", ro.Name)
-	case how.skipStep:
-		return patch{status: skip(index + 1)}, nil
-	case how.skipAll:
-		return patch{status: skip(count)}, nil
-	}
-
-	var p patch
-	if ro.Spec.Paused {
-		p.spec = fields{"paused": false}
-	}
-	if how.full {
-		if ro.Status.CurrentPodHash != ro.Status.StableRS {
-			p.status = fields{"promoteFull": true}
-		}
-		return p, nil
-	}
-	switch paused := len(ro.Status.PauseConditions) > 0; {
-	case paused && ro.Status.ControllerPause && inconclusive(ro) && index < count:
-		p.status = skip(index + 1)
-		p.status["controllerPause"] = false // or the pause step behind would be taken for one that is over
-	case paused:
-		p.status = fields{"pauseConditions": nil}
-	case index < count:
-		p.status = skip(index + 1)
-	}
-	return p, nil
-}
-
-// stepOf is the index of a canary's current step and the number of steps; both zero for what has none.
-func stepOf(ro *v1alpha1.Rollout) (index, count int) {
-	if ro.Spec.Strategy.Canary == nil {
-		return 0, 0
-	}
-	count = len(ro.Spec.Strategy.Canary.Steps)
-	if i := ro.Status.CurrentStepIndex; i != nil {
-		index = min(int(*i), count)
-	}
-	return index, count
-}
-
-// inconclusive is true while the analysis of the current step could not tell, and a person is to decide.
-func inconclusive(ro *v1alpha1.Rollout) bool {
-	run := ro.Status.Canary.CurrentStepAnalysisRunStatus
-	return ro.Spec.Strategy.Canary != nil && run != nil && run.Status == v1alpha1.AnalysisPhaseInconclusive
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/sluice-delivery/sluice/internal/cli/act"
 	"github.com/sluice-delivery/sluice/internal/cli/live"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -32,8 +33,8 @@ update.`,
 			}
 			at := a.clock.Now().Add(wait).UTC().Format(time.RFC3339)
 			return a.each(cmd, names, func(ctx context.Context, c live.Client, name string) (string, error) {
-				p := patch{spec: fields{"restartAt": at}}
-				return fmt.Sprintf("rollout '%s' restarts in %s", name, wait), p.send(ctx, c, rollouts, name)
+				p := act.Patch{Spec: act.Fields{"restartAt": at}}
+				return fmt.Sprintf("rollout '%s' restarts in %s", name, wait), p.Send(ctx, c, rollouts.resource, name)
 			})
 		},
 	}

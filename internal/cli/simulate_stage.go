@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/cli/act"
 	"github.com/sluice-delivery/sluice/internal/cli/live"
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
 	"github.com/sluice-delivery/sluice/internal/plan"
@@ -38,12 +39,12 @@ func (a *app) stage(cmd *cobra.Command, args []string, s simulation) (play.Stage
 	case len(args) == 0 && len(s.files) == 0:
 		return stage, fmt.Errorf("simulate what? Give a file, %s -f FILE, or the name of a rollout in the cluster", cmd.CommandPath())
 	}
-	images, err := parseImages(s.images)
+	images, err := act.ParseImages(s.images)
 	if err != nil {
 		return stage, fmt.Errorf("--image: %w", err)
 	}
 	for _, i := range images {
-		stage.Images[i.container] = i.name
+		stage.Images[i.Container] = i.Name
 	}
 	if s.scenario != "" {
 		text, err := os.ReadFile(s.scenario)

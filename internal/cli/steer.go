@@ -3,11 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/cli/act"
 	"github.com/sluice-delivery/sluice/internal/cli/live"
 )
 
@@ -21,43 +20,9 @@ until you change the spec or retry the update with 'retry'.`,
 		Args:              rollouts.some,
 		ValidArgsFunction: a.completeSome(rollouts),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return a.each(cmd, names, steer(abortOf))
+			return a.each(cmd, names, act.Steer(act.Abort))
 		},
 	}
-}
-
-// steer writes what a command asks for to the rollout as it is now, or says why there is nothing to write.
-func steer(how func(*v1alpha1.Rollout) (p patch, result string)) func(context.Context, live.Client, string) (string, error) {
-	return func(ctx context.Context, c live.Client, name string) (string, error) {
-		ro, err := c.Rollout(ctx, name)
-		if err != nil {
-			return "", err
-		}
-		p, result := how(ro)
-		return fmt.Sprintf("rollout '%s' %s", name, result), p.send(ctx, c, rollouts, name)
-	}
-}
-
-func abortOf(ro *v1alpha1.Rollout) (patch, string) {
-	switch {
-	case ro.Status.Abort:
-		return patch{}, "is aborted already"
-	case observed(ro) && ro.Status.CurrentPodHash == ro.Status.StableRS:
-		return patch{}, "has no update to abort"
-	}
-	return patch{status: fields{"abort": true}}, "aborted"
-}
-
-func retryOf(ro *v1alpha1.Rollout) (patch, string) {
-	if !ro.Status.Abort {
-		return patch{}, "is not aborted: there is nothing to retry"
-	}
-	return patch{status: fields{"abort": false}}, "retried"
-}
-
-// observed reports whether the status is of the spec as it is now: an update may be about to begin.
-func observed(ro *v1alpha1.Rollout) bool {
-	return ro.Status.ObservedGeneration == strconv.FormatInt(ro.Generation, 10)
 }
 
 func (a *app) pauseCommand() *cobra.Command {
@@ -68,7 +33,7 @@ func (a *app) pauseCommand() *cobra.Command {
 		Example:           a.examples(`{} pause web`),
 		Args:              rollouts.some,
 		ValidArgsFunction: a.completeSome(rollouts),
-		RunE:              a.patchEach(rollouts, patch{spec: fields{"paused": true}}, "paused"),
+		RunE:              a.patchEach(rollouts, act.Patch{Spec: act.Fields{"paused": true}}, "paused"),
 	}
 }
 
@@ -82,7 +47,7 @@ func (a *app) retryCommand() *cobra.Command {
 			Args:              rollouts.some,
 			ValidArgsFunction: a.completeSome(rollouts),
 			RunE: func(cmd *cobra.Command, names []string) error {
-				return a.each(cmd, names, steer(retryOf))
+				return a.each(cmd, names, act.Steer(act.Retry))
 			},
 		},
 		&cobra.Command{
@@ -96,7 +61,7 @@ func (a *app) retryCommand() *cobra.Command {
 			RunE: func(cmd *cobra.Command, names []string) error {
 				return a.each(cmd, names, func(ctx context.Context, c live.Client, name string) (string, error) {
 					// Not through the subresource: Experiments have none.
-					return fmt.Sprintf("experiment '%s' retried", name), merge(ctx, c, experiments, name, fields{"status": nil})
+					return fmt.Sprintf("experiment '%s' retried", name), act.Merge(ctx, c, experiments.resource, name, act.Fields{"status": nil})
 				})
 			},
 		})
@@ -112,7 +77,7 @@ func (a *app) terminateCommand() *cobra.Command {
 			Example:           a.examples(`{} terminate ` + k.noun + ` NAME`),
 			Args:              k.some,
 			ValidArgsFunction: a.completeSome(k),
-			RunE:              a.patchEach(k, patch{spec: fields{"terminate": true}}, "terminated"),
+			RunE:              a.patchEach(k, act.Patch{Spec: act.Fields{"terminate": true}}, "terminated"),
 		}
 	}
 	return a.group("terminate", "End an analysis or an experiment early",

@@ -10,77 +10,85 @@ import (
 	"github.com/sluice-delivery/sluice/internal/view"
 )
 
+// Paragraph is a part of an explanation: a sentence and, below it, what it introduces.
+type Paragraph struct {
+	Text  string
+	Items []string
+	// Joined means that it follows the paragraph before it without a gap.
+	Joined bool
+}
+
 // Text is the explanation in sentences. command is what people type before "promote".
 func (e Explanation) Text(command string) string {
 	var b strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	list := func(items []Decision) {
-		for _, d := range items {
-			say("  - %s", d)
+	for i, p := range e.Paragraphs(command) {
+		if i > 0 && !p.Joined {
+			b.WriteByte('\n')
 		}
-	}
-	lines := func(items []string) {
-		for _, text := range items {
-			say("  - %s", text)
+		fmt.Fprintf(&b, "%s\n", p.Text)
+		for _, item := range p.Items {
+			fmt.Fprintf(&b, "  %s\n", item)
 		}
-	}
-
-	say("%s", e.headline())
-	for _, text := range e.Warnings {
-		say("Warning: %s.", strings.TrimSuffix(text, "."))
-	}
-	if e.Step != "" && len(e.Refused) > 0 {
-		say("It is at %s.", e.Step)
-	}
-	if len(e.Refused) > 0 {
-		say("\nSluice cannot go on with it:")
-		list(e.Refused)
-	}
-	if len(e.Denied) > 0 {
-		say("\nThe API server refuses these writes, and Sluice tries them again every 30 seconds:")
-		for _, d := range e.Denied {
-			say("  - %s", d)
-		}
-	}
-	waits, held := e.waitsAndHeld()
-	if len(waits) > 0 {
-		say("\nIt waits:")
-		list(waits)
-	}
-	if len(held) > 0 {
-		say("\nSluice holds back:")
-		list(held)
-	}
-	if len(e.Troubles) > 0 {
-		say("\nPods that are not ready:")
-		lines(e.Troubles)
-	}
-	if len(e.Running) > 0 {
-		say("\nUnder way:")
-		lines(e.Running)
-	}
-	if len(e.Now) > 0 {
-		say("\nSluice's controller would do at once:")
-		list(e.Now)
-		say("If this stays so, that controller does not run, or another one looks after this rollout.")
-	}
-	for _, f := range e.Next {
-		say("\n%s", f.headline(e.Time, command, e.Name))
-		list(f.Does)
-		for _, w := range f.Waits {
-			say("  - then it waits: %s", w)
-		}
-	}
-	if promises := e.promises(); len(promises) > 0 {
-		say("\nWhat Sluice promises:")
-		for _, p := range promises {
-			say("  [%s] %s", p.Name, p.Sentence)
-		}
-	}
-	if len(e.Refused)+len(e.Denied)+len(e.Waits)+len(e.Now)+len(e.Next)+len(e.Running) == 0 {
-		say("It waits for nothing. %s", e.idle())
 	}
 	return b.String()
+}
+
+// Paragraphs are the explanation in sentences, the headline first.
+func (e Explanation) Paragraphs(command string) []Paragraph {
+	ps := []Paragraph{{Text: e.headline()}}
+	join := func(text string) { ps = append(ps, Paragraph{Text: text, Joined: true}) }
+	list := func(text string, items []string) {
+		if len(items) == 0 {
+			return
+		}
+		for i := range items {
+			items[i] = "- " + items[i]
+		}
+		ps = append(ps, Paragraph{Text: text, Items: items})
+	}
+	for _, text := range e.Warnings {
+		join(fmt.Sprintf("Warning: %s.", strings.TrimSuffix(text, ".")))
+	}
+	if e.Step != "" && len(e.Refused) > 0 {
+		join(fmt.Sprintf("It is at %s.", e.Step))
+	}
+	waits, held := e.waitsAndHeld()
+	list("Sluice cannot go on with it:", sentences(e.Refused))
+	list("The API server refuses these writes, and Sluice tries them again every 30 seconds:", sentences(e.Denied))
+	list("It waits:", sentences(waits))
+	list("Sluice holds back:", sentences(held))
+	list("Pods that are not ready:", slices.Clone(e.Troubles))
+	list("Under way:", slices.Clone(e.Running))
+	if len(e.Now) > 0 {
+		list("Sluice's controller would do at once:", sentences(e.Now))
+		join("If this stays so, that controller does not run, or another one looks after this rollout.")
+	}
+	for _, f := range e.Next {
+		items := sentences(f.Does)
+		for _, w := range f.Waits {
+			items = append(items, "then it waits: "+w.String())
+		}
+		list(f.headline(e.Time, command, e.Name), items)
+	}
+	if promises := e.promises(); len(promises) > 0 {
+		p := Paragraph{Text: "What Sluice promises:"}
+		for _, promise := range promises {
+			p.Items = append(p.Items, fmt.Sprintf("[%s] %s", promise.Name, promise.Sentence))
+		}
+		ps = append(ps, p)
+	}
+	if len(e.Refused)+len(e.Denied)+len(e.Waits)+len(e.Now)+len(e.Next)+len(e.Running) == 0 {
+		join("It waits for nothing. " + e.idle())
+	}
+	return ps
+}
+
+func sentences[T fmt.Stringer](all []T) []string {
+	out := make([]string, len(all))
+	for i, d := range all {
+		out[i] = d.String()
+	}
+	return out
 }
 
 // waitsAndHeld are the waits of the update itself, and those that a promise holds back.
