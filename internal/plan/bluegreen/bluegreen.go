@@ -53,7 +53,7 @@ func (p *BlueGreen) Target() target.Target {
 		}
 		t.Sizes = append(t.Sizes, target.Size{Version: stable, Pods: full, Why: "the stable version keeps all its pods"})
 	}
-	if third := p.update.Third(); third != nil {
+	if third := p.update.Third(); third != nil && (p.update.State() != progress.Settled || p.world.ObservedSelects(p.spec.ActiveService) == third.Hash) {
 		t.Used = append(t.Used, third)
 		t.Sizes = append(t.Sizes, target.Size{Version: third, Pods: full, Why: "the active service sends to it"})
 	}

@@ -195,7 +195,7 @@ func (p *BySwitch) retire() {
 		p.spareEdited()
 	}
 	idle := p.want.Idle(p.update.Serving)
-	if len(idle) > 0 && p.update.Deserted() && p.world.Spec.Replicas > 0 && p.staying(p.update.Serving) == 0 {
+	if len(idle) > 0 && p.world.Stable == nil && p.update.State() != progress.Settled && p.world.Spec.Replicas > 0 && p.staying(p.update.Serving) == 0 {
 		p.journal.Hold(Service, "old versions keep their pods", p.update.WhyGone()+", and nobody else answers yet")
 		return
 	}

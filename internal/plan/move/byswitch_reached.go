@@ -20,8 +20,8 @@ func (p *BySwitch) overtake() {
 	if edited && !p.wasHeld() { // or switched to, by a pass that could not record it
 		return
 	}
+	world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
 	if edited || p.mayHaveServed(last) {
-		world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
 		return
 	}
 	world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, p.world.Second().UTC().Format(time.RFC3339))

@@ -31,7 +31,8 @@ func (r *rules) hands(p sim.Pass, s spec.Rollout) {
 	switch strategy := s.Strategy.(type) {
 	case spec.BlueGreen:
 		r.lastPods(p, s)
-		if !p.Observed.Rollout.Spec.Paused || status.Abort {
+		frozen := p.Observed.Rollout.Spec.Paused && (!status.Abort || status.StableRS == status.CurrentPodHash) // an abort of nothing moves nothing
+		if !frozen && s.Replicas > 0 {
 			r.activeRepaired(p, strategy, status)
 		}
 	case spec.Canary:
