@@ -25,7 +25,7 @@ type Traffic struct {
 	EnforceMaxSurge bool
 }
 
-// Router is one traffic router as the spec sets it up: [GatewayAPI] or [Nginx].
+// Router is one traffic router as the spec sets it up, such as [GatewayAPI] or [Nginx].
 //
 //sumtype:decl
 type Router interface{ isRouter() }
@@ -75,5 +75,14 @@ type NginxIngress struct {
 	Name  string
 }
 
+// Traefik splits traffic by the weights in a TraefikService.
+type Traefik struct {
+	// Field is where the spec sets the router up, ServiceField where it names the TraefikService.
+	Field, ServiceField string
+	// Service is the name of the TraefikService.
+	Service string
+}
+
 func (GatewayAPI) isRouter() {}
 func (Nginx) isRouter()      {}
+func (Traefik) isRouter()    {}

@@ -30,6 +30,8 @@ func Rollout(namespace string) traffic.Owner {
 var (
 	Routes    = filepath.Join(manifests.Root(), "internal/traffic/gatewayapi/testdata/routes.yaml")
 	Ingresses = filepath.Join(manifests.Root(), "internal/traffic/nginx/testdata/ingresses.yaml")
+
+	TraefikServices = filepath.Join(manifests.Root(), "internal/traffic/traefik/testdata/traefikservices.yaml")
 )
 
 // InMemory makes worlds in memory with the objects of a file.

@@ -1,0 +1,185 @@
+package traefik
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+)
+
+// Kinds are TraefikServices as Traefik 3 has them, and as Traefik 2 has them.
+func Kinds() []schema.GroupVersionKind { return []schema.GroupVersionKind{current, former} }
+
+var (
+	current = schema.GroupVersionKind{Group: "traefik.io", Version: "v1alpha1", Kind: "TraefikService"}
+	former  = schema.GroupVersionKind{Group: "traefik.containo.us", Version: "v1alpha1", Kind: "TraefikService"}
+)
+
+// New returns the router of a Rollout.
+func New(owner traffic.Owner, t spec.Traefik) traffic.Router { return router{owner, t} }
+
+type router struct {
+	owner traffic.Owner
+	spec  spec.Traefik
+}
+
+// Name implements [traffic.Router].
+func (router) Name() string { return "Traefik" }
+
+// Features implements [traffic.Router].
+func (router) Features() traffic.Features { return traffic.Features{} }
+
+// Refs implements [traffic.Router].
+func (r router) Refs() []traffic.Ref {
+	var all []traffic.Ref
+	for _, gvk := range Kinds() {
+		all = append(all, traffic.Ref{
+			GroupVersionKind: gvk, NamespacedName: types.NamespacedName{Namespace: r.owner.Namespace, Name: r.spec.Service}, Field: r.spec.ServiceField,
+		})
+	}
+	return all
+}
+
+// Render implements [traffic.Router].
+func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Objects, []spec.Problem) {
+	out := traffic.Objects{}
+	var problems []spec.Problem
+	for _, ref := range r.Refs() {
+		before := have[ref.Key()]
+		if before == nil {
+			continue
+		}
+		after, problem := r.render(want, before)
+		if problem != "" {
+			problems = append(problems, spec.Problem{Field: r.spec.ServiceField, Text: fmt.Sprintf("TraefikService %q of %s: %s", ref.Name, ref.Group, problem)})
+		}
+		out[ref.Key()] = after
+	}
+	if len(out) == 0 {
+		problems = append(problems, spec.MissingObject(r.spec.ServiceField, "TraefikService", r.spec.Service, r.owner.Namespace))
+	}
+	if len(want.Routes) > 0 {
+		problems = append(problems, r.cannot("carry out setHeaderRoute and setMirrorRoute: remove these steps, or match the headers in an IngressRoute of your own"))
+	}
+	if len(want.Additional) > 0 {
+		problems = append(problems, r.cannot("split traffic between more than two versions: remove the weights of the experiment's templates"))
+	}
+	return out, problems
+}
+
+func (r router) cannot(what string) spec.Problem {
+	return spec.Problem{Field: r.spec.Field, Text: "the router cannot " + what}
+}
+
+// render returns a TraefikService with the weights of a split, the one that is there if it has them. One with a problem stays as it is.
+func (r router) render(want traffic.Split, before *unstructured.Unstructured) (after *unstructured.Unstructured, problem string) {
+	after = before.DeepCopy()
+	services, ok := r.services(after)
+	if !ok {
+		return before, "spec.weighted.services was not found in traefik service manifest: list the Services " +
+			fmt.Sprintf("%q and %q there", want.Stable.Service, want.Canary.Service)
+	}
+	changed := false
+	for _, part := range []struct {
+		traffic.Destination
+		name string
+	}{{want.Stable, "stable"}, {want.Canary, "canary"}} {
+		entries := services[part.Service]
+		if len(entries) == 0 {
+			return before, fmt.Sprintf("traefik %s service was not found: list the Service %q in spec.weighted.services", part.name, part.Service)
+		}
+		weight := int64(part.Weight)
+		for _, entry := range entries { // the first one carries it
+			if read, ok := weightOf(entry); !ok || read != weight {
+				entry["weight"], changed = weight, true
+			}
+			weight = 0
+		}
+	}
+	if !changed {
+		return before, ""
+	}
+	return after, ""
+}
+
+// services are the entries that lead to Services of the object's namespace, by their names.
+func (r router) services(o *unstructured.Unstructured) (map[string][]map[string]any, bool) {
+	content, _ := o.Object["spec"].(map[string]any)
+	weighted, _ := content["weighted"].(map[string]any)
+	list, ok := weighted["services"].([]any)
+	if !ok {
+		return nil, false
+	}
+	all := map[string][]map[string]any{}
+	for _, value := range list {
+		entry, _ := value.(map[string]any)
+		name, _ := entry["name"].(string)
+		kind, _ := entry["kind"].(string)
+		namespace, _ := entry["namespace"].(string)
+		if name != "" && (kind == "" || kind == "Service") && (namespace == "" || namespace == r.owner.Namespace) {
+			all[name] = append(all[name], entry)
+		}
+	}
+	return all, true
+}
+
+// weightOf is the weight of an entry. One that is not written means 1.
+func weightOf(entry map[string]any) (int64, bool) {
+	if entry["weight"] == nil {
+		return 1, true
+	}
+	weight, ok := traffic.Number(entry["weight"])
+	return weight, ok && weight >= 0
+}
+
+// Weight implements [traffic.Router].
+func (r router) Weight(of traffic.Split, have traffic.Objects) (traffic.Interval, bool) {
+	var all traffic.Interval
+	found := false
+	for _, ref := range r.Refs() {
+		o := have[ref.Key()]
+		if o == nil {
+			continue
+		}
+		one, ok := r.weight(of, o)
+		switch {
+		case !ok:
+			return traffic.Interval{}, false
+		case found:
+			all = all.And(one)
+		default:
+			all, found = one, true
+		}
+	}
+	return all, found
+}
+
+func (r router) weight(of traffic.Split, o *unstructured.Unstructured) (traffic.Interval, bool) {
+	services, ok := r.services(o)
+	if !ok || len(services[of.Stable.Service]) == 0 || len(services[of.Canary.Service]) == 0 {
+		return traffic.Interval{}, false
+	}
+	sum := func(entries []map[string]any) (sum int64) {
+		for _, entry := range entries {
+			weight, read := weightOf(entry)
+			ok = ok && read && weight <= maxWeight
+			sum += weight
+		}
+		return sum
+	}
+	canary, stable := sum(services[of.Canary.Service]), sum(services[of.Stable.Service])
+	if !ok {
+		return traffic.Interval{}, false
+	}
+	return traffic.Portion(canary, canary+stable, of.Max)
+}
+
+// maxWeight is more than anyone gives an entry, so that sums do not overflow.
+const maxWeight = 1 << 31
+
+// Release implements [traffic.Router]. Nothing but weights is ever written.
+func (router) Release(object *unstructured.Unstructured) *unstructured.Unstructured { return object }
