@@ -74,9 +74,6 @@ func (p *props) take(o found) error {
 		s := &corev1.Service{}
 		stage.Services = append(stage.Services, s)
 		return o.into(s)
-	case "HTTPRoute.gateway.networking.k8s.io", "GRPCRoute.gateway.networking.k8s.io", "TCPRoute.gateway.networking.k8s.io",
-		"TLSRoute.gateway.networking.k8s.io", "Ingress.networking.k8s.io":
-		stage.Routes = append(stage.Routes, o.Unstructured)
 	case "Secret":
 		s := &corev1.Secret{}
 		stage.Secrets = append(stage.Secrets, s)
@@ -93,6 +90,9 @@ func (p *props) take(o found) error {
 		d := &appsv1.Deployment{}
 		p.deployments = append(p.deployments, d)
 		return o.into(d)
+	}
+	if play.IsRoute(o.GroupVersionKind().GroupKind()) {
+		stage.Routes = append(stage.Routes, o.Unstructured)
 	}
 	return nil
 }

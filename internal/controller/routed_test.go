@@ -161,6 +161,12 @@ func wholeStory(t *testing.T, manifest string, dynamic bool) {
 	t.Helper()
 	ns := playtest.New(t)
 	createRoute(t, ns, manifest)
+	tellStory(t, ns, manifest, dynamic)
+}
+
+// tellStory is the whole story, where what the router splits is there.
+func tellStory(t *testing.T, ns *playtest.Namespace, manifest string, dynamic bool) {
+	t.Helper()
 	ns.StartController()
 	ns.CreateRollout(manifest)
 	ns.WaitForRollout("web", "to be Healthy", settledOn("1", 4))

@@ -237,6 +237,29 @@ func WithGatewayAPI(c *Cluster) error {
 	return c.waitForCRDs(ctx, "gateway.networking.k8s.io", "httproutes", "grpcroutes", "tcproutes", "tlsroutes", "referencegrants")
 }
 
+// WithRouters installs the CRDs that the packages of traffic routers have among their test data.
+func WithRouters(c *Cluster) error {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	files, err := filepath.Glob(filepath.Join(Root(), "internal/traffic/*/testdata/crds/*.yaml"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("no CRDs of traffic routers: %w", err)
+	}
+	for _, file := range files {
+		if err := c.apply(ctx, file, ""); err != nil {
+			return err
+		}
+		group, name, ok := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".yaml"), "_")
+		if !ok {
+			return fmt.Errorf("%s: call it after its group and resource, as in traefik.io_traefikservices.yaml", file)
+		}
+		if err := c.waitForCRDs(ctx, group, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // apply applies every object of a file on the server's side, into the namespace where the file names none.
 func (c *Cluster) apply(ctx context.Context, file, namespace string) error {
 	content, err := os.ReadFile(file)

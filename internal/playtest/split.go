@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sluice-delivery/sluice/internal/traffic/proxy"
 )
 
 // Shares is how much of the traffic each Service gets, in percent, as one object of a traffic router has it.
@@ -22,6 +24,7 @@ func (ns *Namespace) routeKinds() iter.Seq[schema.GroupVersionKind] {
 		for _, gvk := range []schema.GroupVersionKind{
 			{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"},
 			{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
+			{Group: "traefik.io", Version: "v1alpha1", Kind: "TraefikService"},
 		} {
 			_, err := ns.Client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 			if err == nil && !yield(gvk) {
@@ -33,6 +36,9 @@ func (ns *Namespace) routeKinds() iter.Seq[schema.GroupVersionKind] {
 
 // sharesOf reads the weights of a route; nil if the object does not split traffic.
 func sharesOf(o *unstructured.Unstructured) Shares {
+	if weights, ok := proxy.Weights(o); ok {
+		return sharesOfList(weights)
+	}
 	if o.GetKind() == "Ingress" {
 		return sharesOfIngress(o)
 	}
@@ -58,6 +64,20 @@ func sharesOf(o *unstructured.Unstructured) Shares {
 		ref := r.(map[string]any)
 		if w := weight(ref); total > 0 {
 			shares[ref["name"].(string)] = int32(100 * w / total)
+		}
+	}
+	return shares
+}
+
+func sharesOfList(weights map[string]int64) Shares {
+	total := int64(0)
+	for _, weight := range weights {
+		total += weight
+	}
+	shares := Shares{}
+	for service, weight := range weights {
+		if total > 0 {
+			shares[service] = int32(100 * weight / total)
 		}
 	}
 	return shares

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/proxy"
 )
 
 // RefuseReleases has the API server refuse with a message to change what is to be released; an empty one ends that.
@@ -91,7 +93,11 @@ func setRouter(c *v1alpha1.CanaryStrategy, value string) error {
 		t.GatewayAPI = &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}
 		t.Nginx = &v1alpha1.NginxTrafficRouting{StableIngress: "web"}
 	default:
-		return fmt.Errorf("router %q: write gateway, nginx, both or none", value)
+		i := slices.IndexFunc(madeRouters, func(r madeRouter) bool { return r.key == value })
+		if i < 0 {
+			return fmt.Errorf("router %q: write gateway, nginx, both, none, or the key of another router in trafficRouting", value)
+		}
+		madeRouters[i].set(t)
 	}
 	c.TrafficRouting = t
 	return nil
@@ -122,6 +128,9 @@ func (w *World) Route(ro *v1alpha1.Rollout, router string) error {
 	}
 	if c.TrafficRouting.Nginx != nil {
 		w.PutRoute(Ingress("web", stable))
+	}
+	for _, o := range RouterObjects(c.TrafficRouting, stable, "web-canary") {
+		w.PutRoute(o)
 	}
 	return nil
 }
@@ -154,6 +163,13 @@ func weightsText(w *v1alpha1.TrafficWeights) string {
 
 // routeText is the weights as a router's object has them, and its managed rules.
 func routeText(o *unstructured.Unstructured) string {
+	if weights, ok := proxy.Weights(o); ok {
+		var parts []string
+		for _, service := range slices.Sorted(maps.Keys(weights)) {
+			parts = append(parts, fmt.Sprintf("%s %d", service, weights[service]))
+		}
+		return strings.Join(parts, " + ")
+	}
 	if o.GetKind() == "Ingress" {
 		return "canary-weight " + o.GetAnnotations()["nginx.ingress.kubernetes.io/canary-weight"]
 	}

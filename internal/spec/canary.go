@@ -57,8 +57,8 @@ func (p *problems) canaryServices(out *Canary, c *v1alpha1.CanaryStrategy) {
 		p.add(canaryField+".pingPong.pongService", "%q is the pingService too: name two Services that take turns", pair.PongService)
 	case c.TrafficRouting == nil:
 		p.add(canaryField+".pingPong", "needs trafficRouting: add a router, or use canaryService and stableService")
-	case c.TrafficRouting.Nginx != nil:
-		p.add(canaryField+".pingPong", "does not work with nginx, whose Ingress names one stable Service: use canaryService and stableService")
+	case withoutPingPong(c.TrafficRouting) != "":
+		p.add(canaryField+".pingPong", "does not work with %s, whose objects name one stable Service: use canaryService and stableService", withoutPingPong(c.TrafficRouting))
 	}
 	if c.CanaryService != "" || c.StableService != "" {
 		p.add(canaryField+".pingPong", "takes the place of canaryService and stableService: remove those two")
@@ -100,7 +100,7 @@ func (p *problems) traffic(c *v1alpha1.CanaryStrategy, namespace string, replica
 		t.ManagedRoutes = append(t.ManagedRoutes, r.Name)
 	}
 	if len(t.Routers) == 0 && len(*p) == 0 {
-		p.add(field, "names no router: add gatewayAPI or nginx, or remove it")
+		p.add(field, "names no router: add one, such as gatewayAPI or nginx, or remove it")
 	}
 	if c.PingPong == nil && (c.CanaryService == "" || c.StableService == "") {
 		p.add(canaryField+".canaryService", "Canary service and Stable service must to be set to use Traffic Routing: it tells the versions apart by them")
@@ -209,7 +209,7 @@ func (p *problems) stringMatch(field string, m *v1alpha1.StringMatch) {
 
 func (p *problems) setHeaderRoute(field string, s *v1alpha1.SetHeaderRoute, c Canary) Step {
 	p.managedRoute(field, s.Name, c.Traffic)
-	p.takesRoutes(field, c, "route by header")
+	p.feature(field, c, "route by header", func(a ability) bool { return a.headers })
 	for i, m := range s.Match {
 		if m.HeaderName == "" {
 			p.add(fmt.Sprintf("%s.match[%d].headerName", field, i), "is empty: name a header")
@@ -221,7 +221,7 @@ func (p *problems) setHeaderRoute(field string, s *v1alpha1.SetHeaderRoute, c Ca
 
 func (p *problems) setMirrorRoute(field string, s *v1alpha1.SetMirrorRoute, c Canary) Step {
 	p.managedRoute(field, s.Name, c.Traffic)
-	p.takesRoutes(field, c, "mirror requests")
+	p.feature(field, c, "mirror requests", func(a ability) bool { return a.mirrors })
 	for i, m := range s.Match {
 		at := fmt.Sprintf("%s.match[%d]", field, i)
 		if m.Method == nil && m.Path == nil && len(m.Headers) == 0 {
@@ -243,31 +243,6 @@ func (p *problems) setMirrorRoute(field string, s *v1alpha1.SetMirrorRoute, c Ca
 		p.add(field+".percentage", "%d is not a percentage: write 0 to 100", percent)
 	}
 	return SetMirrorRoute{Name: s.Name, Match: s.Match, Percent: percent}
-}
-
-// takesRoutes refuses a step that adds a managed route where one of the routers takes none.
-func (p *problems) takesRoutes(field string, c Canary, what string) {
-	p.feature(field, c, func(r Router) (string, bool) {
-		switch r := r.(type) {
-		case GatewayAPI:
-			return "its routes are TCPRoutes and TLSRoutes", r.managed()
-		case Nginx:
-			return "nginx cannot " + what, false
-		}
-		return "", true
-	})
-}
-
-// feature refuses a step that one of the routers cannot carry out.
-func (p *problems) feature(field string, c Canary, can func(Router) (why string, able bool)) {
-	if c.Traffic == nil {
-		return
-	}
-	for _, r := range c.Traffic.Routers {
-		if why, able := can(r); !able {
-			p.add(field, "%s: remove the step, or use a router that can", why)
-		}
-	}
 }
 
 // managed reports whether steps add rules to any of the routes.

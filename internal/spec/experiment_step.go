@@ -115,10 +115,7 @@ func (p *problems) experimentWeights(s RunExperiment, c Canary, weight int32) {
 		case i < len(s.Resolved.Templates) && s.Resolved.Templates[i].Portless:
 			p.add(at, "needs a Service, and a Service needs a port: no container declares one, so add containerPort")
 		default:
-			p.feature(at, c, func(r Router) (string, bool) {
-				_, isNginx := r.(Nginx)
-				return "nginx cannot send to more than two versions", !isNginx
-			})
+			p.feature(at, c, "send to more than two versions", func(a ability) bool { return a.additional })
 		}
 	}
 	if sum > c.MaxWeight {

@@ -213,7 +213,27 @@ func TestProblems(t *testing.T) {
 				c.PingPong = &v1alpha1.PingPongSpec{PingService: "ping", PongService: "pong"}
 				c.TrafficRouting = &v1alpha1.RolloutTrafficRouting{Nginx: &v1alpha1.NginxTrafficRouting{StableIngress: "web"}}
 			}),
-			[]string{"spec.strategy.canary.pingPong: does not work with nginx, whose Ingress names one stable Service: use canaryService and stableService"},
+			[]string{"spec.strategy.canary.pingPong: does not work with nginx, whose objects name one stable Service: use canaryService and stableService"},
+		},
+		"turns with a router whose object lists Services": {
+			routed(func(c *v1alpha1.CanaryStrategy) {
+				c.CanaryService, c.StableService = "", ""
+				c.PingPong = &v1alpha1.PingPongSpec{PingService: "ping", PongService: "pong"}
+				c.TrafficRouting = &v1alpha1.RolloutTrafficRouting{Traefik: &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web"}}
+			}),
+			[]string{"spec.strategy.canary.pingPong: does not work with traefik, whose objects name one stable Service: use canaryService and stableService"},
+		},
+		"steps that Traefik cannot do": {
+			routed(func(c *v1alpha1.CanaryStrategy) {
+				c.TrafficRouting = &v1alpha1.RolloutTrafficRouting{
+					Traefik: &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web"}, ManagedRoutes: []v1alpha1.ManagedRoute{{Name: "mine"}},
+				}
+				c.Steps = []v1alpha1.CanaryStep{{SetHeaderRoute: &v1alpha1.SetHeaderRoute{Name: "mine"}}, {SetMirrorRoute: &v1alpha1.SetMirrorRoute{Name: "mine"}}}
+			}),
+			[]string{
+				"spec.strategy.canary.steps[0].setHeaderRoute: traefik cannot route by header: remove the step, or use a router that can",
+				"spec.strategy.canary.steps[1].setMirrorRoute: traefik cannot mirror requests: remove the step, or use a router that can",
+			},
 		},
 		"routes that the controller was not given": {
 			routed(func(c *v1alpha1.CanaryStrategy) {

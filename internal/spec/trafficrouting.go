@@ -27,7 +27,6 @@ func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) 
 		{"alb", t.ALB != nil},
 		{"smi", t.SMI != nil},
 		{"ambassador", t.Ambassador != nil},
-		{"traefik", t.Traefik != nil},
 		{"apisix", t.Apisix != nil},
 	})
 	if t.AppMesh != nil {
@@ -38,6 +37,9 @@ func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) 
 		n := p.nginx(field+".nginx", t.Nginx)
 		n.MaxWeight = orDefault(t.MaxTrafficWeight, 0)
 		all = append(all, n)
+	}
+	if t.Traefik != nil {
+		all = append(all, p.traefik(field+".traefik", t.Traefik))
 	}
 	gateway := t.GatewayAPI
 	if gateway != nil {

@@ -104,6 +104,10 @@ func TestRouters(t *testing.T) {
 				StableIngresses: []NginxIngress{{Field: nginx + ".stableIngresses[0]", Name: "a"}, {Field: nginx + ".stableIngresses[1]", Name: "b"}},
 			}},
 		},
+		"a TraefikService": {
+			&v1alpha1.RolloutTrafficRouting{Traefik: &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web"}},
+			[]Router{Traefik{Field: routing + ".traefik", ServiceField: routing + ".traefik.weightedTraefikServiceName", Service: "web"}},
+		},
 		"both, of a thousand": {
 			&v1alpha1.RolloutTrafficRouting{
 				Nginx:            &v1alpha1.NginxTrafficRouting{StableIngress: "web"},
@@ -143,18 +147,22 @@ func TestProblemsOfRouters(t *testing.T) {
 			&v1alpha1.RolloutTrafficRouting{
 				Istio: &v1alpha1.IstioTrafficRouting{}, ALB: &v1alpha1.ALBTrafficRouting{}, SMI: &v1alpha1.SMITrafficRouting{},
 				Ambassador: &v1alpha1.AmbassadorTrafficRouting{},
-				Traefik: &v1alpha1.TraefikTrafficRouting{}, Apisix: &v1alpha1.ApisixTrafficRouting{},
-				Plugins: map[string]json.RawMessage{"example/consul": nil},
+				Apisix:     &v1alpha1.ApisixTrafficRouting{},
+				Plugins:    map[string]json.RawMessage{"example/consul": nil},
 			},
 			[]string{
 				routing + ".istio" + notYet, routing + ".alb" + notYet, routing + ".smi" + notYet, routing + ".ambassador" + notYet,
-				routing + ".traefik" + notYet, routing + ".apisix" + notYet,
+				routing + ".apisix" + notYet,
 				routing + `.plugins["example/consul"]` + notYet,
 			},
 		},
 		"a router that has ended": {
 			&v1alpha1.RolloutTrafficRouting{AppMesh: &v1alpha1.AppMeshTrafficRouting{}},
 			[]string{routing + ".appMesh: AWS App Mesh ended on 30 September 2026: remove it, and use gatewayAPI, for instance with Amazon VPC Lattice, or istio"},
+		},
+		"no TraefikService": {
+			&v1alpha1.RolloutTrafficRouting{Traefik: &v1alpha1.TraefikTrafficRouting{}},
+			[]string{routing + ".traefik.weightedTraefikServiceName: is empty: name the TraefikService"},
 		},
 		"the same router twice": {
 			&v1alpha1.RolloutTrafficRouting{GatewayAPI: &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}, Plugins: plugins(`{"httpRoute": "web"}`).Plugins},

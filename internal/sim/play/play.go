@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
@@ -65,6 +66,9 @@ func (s Stage) Written() *v1alpha1.Rollout {
 	ro, _ := spec.WithWorkload(s.Rollout, s.Deployment) // what is wrong with it, playing it tells
 	return ro
 }
+
+// IsRoute reports whether objects of a kind are among what traffic routers split.
+func IsRoute(kind schema.GroupKind) bool { return routers.WritesKind(kind) }
 
 // longest is how much virtual time an update may take.
 const longest = 14 * 24 * time.Hour

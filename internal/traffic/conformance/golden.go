@@ -93,7 +93,7 @@ func (s *stage) play(t *testing.T, d *datadriven.TestData) (string, error) {
 // difference shows the objects of after that differ from those before.
 func difference(before, after traffic.Objects) []string {
 	keys := slices.SortedFunc(maps.Keys(after), func(a, b traffic.Key) int {
-		return strings.Compare(fmt.Sprint(a.Kind, a.NamespacedName), fmt.Sprint(b.Kind, b.NamespacedName))
+		return strings.Compare(fmt.Sprint(a.Kind, a.NamespacedName, a.Group), fmt.Sprint(b.Kind, b.NamespacedName, b.Group))
 	})
 	var all []string
 	for _, key := range keys {

@@ -19,9 +19,14 @@ func TestNginx(t *testing.T) {
 	conformance.Run(t, subjects.Nginx(rollout(ns), world(ns, subjects.Ingresses), 30))
 }
 
+func TestTraefik(t *testing.T) {
+	ns := playtest.New(t)
+	conformance.Run(t, subjects.Traefik(rollout(ns), world(ns, subjects.TraefikServices), 30))
+}
+
 // The examples are taken as they are.
 func TestExamples(t *testing.T) {
-	for _, example := range []string{"canary-gatewayapi", "canary-nginx"} {
+	for _, example := range []string{"canary-gatewayapi", "canary-nginx", "canary-traefik"} {
 		t.Run(example, func(t *testing.T) {
 			playtest.New(t).Apply(filepath.Join(playtest.Root(), "examples", example+".yaml"))
 		})

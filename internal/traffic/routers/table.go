@@ -11,14 +11,19 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
 	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
+	"github.com/sluice-delivery/sluice/internal/traffic/traefik"
 )
 
 // table has a row for each router: the kinds that it writes, who has put something into an object of these, and how it is made from its part
 // of the spec. What else the rest of the program asks about routers follows from it.
 var table = []row{
 	of(nginx.Kinds, nginx.Owners, func(o traffic.Owner, n spec.Nginx, _ spec.Policy) traffic.Router { return nginx.New(o, n) }),
+	of(traefik.Kinds, nobody, func(o traffic.Owner, t spec.Traefik, _ spec.Policy) traffic.Router { return traefik.New(o, t) }),
 	of(gatewayapi.Kinds, gatewayapi.Owners, gatewayapi.New),
 }
+
+// nobody has put anything but weights into an object, which stay when the Rollout is gone.
+func nobody(*unstructured.Unstructured) []types.NamespacedName { return nil }
 
 // row is one router.
 type row struct {

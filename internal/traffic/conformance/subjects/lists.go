@@ -1,7 +1,6 @@
 package subjects
 
 import (
-	"fmt"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -9,6 +8,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/conformance"
+	"github.com/sluice-delivery/sluice/internal/traffic/proxy"
 	"github.com/sluice-delivery/sluice/internal/traffic/traefik"
 )
 
@@ -16,36 +16,21 @@ import (
 func Traefik(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
 	field := routing + ".traefik"
 	s := spec.Traefik{Field: field, ServiceField: field + ".weightedTraefikServiceName", Service: "web"}
-	return conformance.Subject{Router: traefik.New(owner, s), World: world, Weights: weightsOfTraefik, Bare: bareTraefik, Splits: splits}
+	return conformance.Subject{Router: traefik.New(owner, s), World: world, Weights: listedWeights, Bare: bareList, Splits: splits}
 }
 
-func weightsOfTraefik(objects traffic.Objects) []map[string]int64 {
+// listedWeights are the weights of all objects that list Services.
+func listedWeights(objects traffic.Objects) []map[string]int64 {
 	var all []map[string]int64
 	for _, o := range objects {
-		all = append(all, weightsOfList(o.Object, "name", "spec", "weighted", "services"))
+		if weights, ok := proxy.Weights(o); ok {
+			all = append(all, weights)
+		}
 	}
 	return all
 }
 
-// weightsOfList reads a list of Services with weights; entries of another kind have no part in it.
-func weightsOfList(object map[string]any, key string, path ...string) map[string]int64 {
-	list, _, _ := unstructured.NestedSlice(object, path...) // none is none
-	weights := map[string]int64{}
-	for _, value := range list {
-		entry := value.(map[string]any)
-		if kind, ok := entry["kind"]; ok && kind != "Service" {
-			continue
-		}
-		weight, ok := entry["weight"].(int64)
-		if !ok {
-			weight = 1
-		}
-		weights[fmt.Sprint(entry[key])] += weight
-	}
-	return weights
-}
-
-func bareTraefik(o *unstructured.Unstructured) *unstructured.Unstructured {
+func bareList(o *unstructured.Unstructured) *unstructured.Unstructured {
 	out := o.DeepCopy()
 	dropWeights(out.Object["spec"])
 	return out

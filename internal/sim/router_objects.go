@@ -1,0 +1,59 @@
+package sim
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// madeRouter is a traffic router whose object lists both Services.
+type madeRouter struct {
+	// key in trafficRouting, which is its short name.
+	key string
+	// set names the object "web" in the spec.
+	set func(*v1alpha1.RolloutTrafficRouting)
+	// is reports whether the spec has the router.
+	is func(*v1alpha1.RolloutTrafficRouting) bool
+	// object of the name, as somebody writes it.
+	object func(name, stable, canary string) *unstructured.Unstructured
+}
+
+var madeRouters = []madeRouter{
+	{
+		"traefik",
+		func(t *v1alpha1.RolloutTrafficRouting) {
+			t.Traefik = &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web"}
+		},
+		func(t *v1alpha1.RolloutTrafficRouting) bool { return t.Traefik != nil },
+		TraefikService,
+	},
+}
+
+// RouterObjects are the objects that the routers of a canary need and that list both Services, by their kinds.
+func RouterObjects(t *v1alpha1.RolloutTrafficRouting, stable, canary string) map[string]*unstructured.Unstructured {
+	all := map[string]*unstructured.Unstructured{}
+	for _, r := range madeRouters {
+		if r.is(t) {
+			o := r.object("web", stable, canary)
+			all[o.GetKind()] = o
+		}
+	}
+	return all
+}
+
+// TraefikService splits between two Services.
+func TraefikService(name, stable, canary string) *unstructured.Unstructured {
+	return object(schema.GroupVersionKind{Group: "traefik.io", Version: "v1alpha1", Kind: "TraefikService"}, name, map[string]any{
+		"weighted": map[string]any{"services": []any{
+			map[string]any{"name": stable, "port": int64(80), "weight": int64(100)},
+			map[string]any{"name": canary, "port": int64(80), "weight": int64(0)},
+		}},
+	})
+}
+
+func object(gvk schema.GroupVersionKind, name string, content map[string]any) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name, "namespace": "default"}, "spec": content}}
+	o.SetGroupVersionKind(gvk)
+	return o
+}
