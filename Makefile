@@ -148,6 +148,7 @@ verify: generate format lint ## Regenerate, format and lint, and demand that thi
 	go mod tidy -diff
 	cd playground && go mod tidy -diff
 	cd hack/gatewayapi && go mod tidy -diff
+	cd hack/istio && go mod tidy -diff
 	cd hack/prometheus && go mod tidy -diff
 	cd hack/release && go mod tidy -diff && go vet ./...
 	@git diff --exit-code -- . || { echo "make verify: the files above are not what the generators and formatters make of them; run make generate format and commit" >&2; exit 1; }

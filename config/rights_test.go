@@ -64,6 +64,11 @@ func roles(t *testing.T) (all []rbacv1.ClusterRole) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d files: %v", len(files), err)
 	}
+	chosen, err := filepath.Glob("routers/*/rbac.yaml")
+	if err != nil || len(chosen) == 0 {
+		t.Fatalf("%d files of routers: %v", len(chosen), err)
+	}
+	files = append(files, chosen...)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -95,6 +95,10 @@ const (
 	// of Rollout name to list of annotation keys.
 	ManagedALBAnnotationsAnnotation = "rollouts.argoproj.io/managed-alb-annotations"
 
+	// IstioNotesAnnotation is on a VirtualService while an update is in progress: what each Rollout has put into it, as JSON, so that it can be
+	// removed later. Argo Rollouts does not know it and ignores it.
+	IstioNotesAnnotation = "rollouts.argoproj.io/istio-notes"
+
 	// GatewayAPINotesAnnotation is on a route of the Gateway API while an update is in progress: what each Rollout has added
 	// besides weights, as a JSON object by namespace/name of the Rollout, so that only that is removed later.
 	GatewayAPINotesAnnotation = "rollouts.argoproj.io/gatewayapi-notes"

@@ -3,7 +3,7 @@
 //
 //	# want: <path of the field>: <part of the message>
 //
-// It also finds the CRDs of the Gateway API.
+// It also finds the CRDs of the Gateway API and of Istio.
 package manifests
 
 import (

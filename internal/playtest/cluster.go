@@ -175,7 +175,7 @@ func (c *Cluster) connect() error {
 func (c *Cluster) install() error {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	for _, pattern := range []string{"config/crd/*.yaml", "config/rbac/*.yaml", "config/policy/*.yaml"} {
+	for _, pattern := range []string{"config/crd/*.yaml", "config/rbac/*.yaml", "config/routers/*/rbac.yaml", "config/policy/*.yaml"} {
 		files, err := filepath.Glob(filepath.Join(Root(), pattern))
 		if err != nil || len(files) == 0 {
 			return fmt.Errorf("no manifests at %s (%w)", pattern, err)
@@ -258,6 +258,20 @@ func WithRouters(c *Cluster) error {
 		}
 	}
 	return nil
+}
+
+// WithIstio installs Istio's own CRDs.
+func WithIstio(c *Cluster) error {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	file, err := manifests.Istio()
+	if err != nil {
+		return err
+	}
+	if err := c.apply(ctx, file, ""); err != nil {
+		return err
+	}
+	return c.waitForCRDs(ctx, "networking.istio.io", "virtualservices", "destinationrules")
 }
 
 // apply applies every object of a file on the server's side, into the namespace where the file names none.

@@ -14,6 +14,8 @@ func abilityOf(r Router) ability {
 	switch r := r.(type) {
 	case GatewayAPI:
 		return ability{who: "the Gateway API, whose routes here are TCPRoutes and TLSRoutes,", headers: r.managed(), mirrors: r.managed(), additional: true}
+	case Istio:
+		return ability{who: "istio", headers: true, mirrors: true, additional: true}
 	case Nginx:
 		return ability{who: "nginx"}
 	case Traefik:

@@ -100,7 +100,7 @@ func (p *problems) traffic(c *v1alpha1.CanaryStrategy, namespace string, replica
 		t.ManagedRoutes = append(t.ManagedRoutes, r.Name)
 	}
 	if len(t.Routers) == 0 && len(*p) == 0 {
-		p.add(field, "names no router: add one, such as gatewayAPI or nginx, or remove it")
+		p.add(field, "names no router: add one, such as istio, gatewayAPI or nginx, or remove it")
 	}
 	if c.PingPong == nil && (c.CanaryService == "" || c.StableService == "") {
 		p.add(canaryField+".canaryService", "Canary service and Stable service must to be set to use Traffic Routing: it tells the versions apart by them")
@@ -142,7 +142,7 @@ func (p *problems) maxTrafficWeight(field string, t *v1alpha1.RolloutTrafficRout
 		p.add(field+".maxTrafficWeight", "%d is too little: write what setWeight counts up to, 100 for percent", *t.MaxTrafficWeight)
 	case *t.MaxTrafficWeight > v1alpha1.LargestMaxTrafficWeight:
 		p.add(field+".maxTrafficWeight", "%d is more than routers can count to: write %d or less", *t.MaxTrafficWeight, v1alpha1.LargestMaxTrafficWeight)
-	case t.Nginx == nil && len(t.Plugins) == 0:
+	case t.Istio != nil && *t.MaxTrafficWeight != v1alpha1.DefaultMaxTrafficWeight, t.Nginx == nil && len(t.Plugins) == 0:
 		p.add(field+".maxTrafficWeight", "works with nginx and plugins only: remove it, and give setWeight in percent")
 	}
 }

@@ -23,7 +23,6 @@ func Routers(ro *v1alpha1.Rollout) []Router {
 func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) []Router {
 	const field = canaryField + ".trafficRouting"
 	p.refuse(field+".", []optional{
-		{"istio", t.Istio != nil},
 		{"alb", t.ALB != nil},
 		{"smi", t.SMI != nil},
 		{"ambassador", t.Ambassador != nil},
@@ -33,6 +32,9 @@ func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) 
 		p.add(field+".appMesh", "AWS App Mesh ended on 30 September 2026: remove it, and use gatewayAPI, for instance with Amazon VPC Lattice, or istio")
 	}
 	var all []Router
+	if t.Istio != nil {
+		all = append(all, p.istio(field+".istio", t.Istio, t.ManagedRoutes, namespace))
+	}
 	if t.Nginx != nil {
 		n := p.nginx(field+".nginx", t.Nginx)
 		n.MaxWeight = orDefault(t.MaxTrafficWeight, 0)

@@ -145,13 +145,13 @@ func TestProblemsOfRouters(t *testing.T) {
 	}{
 		"routers that are not built": {
 			&v1alpha1.RolloutTrafficRouting{
-				Istio: &v1alpha1.IstioTrafficRouting{}, ALB: &v1alpha1.ALBTrafficRouting{}, SMI: &v1alpha1.SMITrafficRouting{},
+				ALB: &v1alpha1.ALBTrafficRouting{}, SMI: &v1alpha1.SMITrafficRouting{},
 				Ambassador: &v1alpha1.AmbassadorTrafficRouting{},
 				Apisix:     &v1alpha1.ApisixTrafficRouting{},
 				Plugins:    map[string]json.RawMessage{"example/consul": nil},
 			},
 			[]string{
-				routing + ".istio" + notYet, routing + ".alb" + notYet, routing + ".smi" + notYet, routing + ".ambassador" + notYet,
+				routing + ".alb" + notYet, routing + ".smi" + notYet, routing + ".ambassador" + notYet,
 				routing + ".apisix" + notYet,
 				routing + `.plugins["example/consul"]` + notYet,
 			},

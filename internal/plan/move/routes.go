@@ -2,7 +2,6 @@ package move
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -49,26 +48,7 @@ func (m *Mover) sendsHere(o *unstructured.Unstructured) bool {
 	for _, s := range m.world.UnnamedServices() {
 		services[s.Name] = true
 	}
-	return namesAny(o.Object["spec"], services)
-}
-
-// namesAny reports whether a reference to one of the Services is anywhere in a value.
-func namesAny(value any, services map[string]bool) bool {
-	switch v := value.(type) {
-	case map[string]any:
-		name, _ := v["name"].(string)
-		if kind, typed := v["kind"].(string); services[name] && (!typed || kind == "Service") {
-			return true
-		}
-		for _, below := range v {
-			if namesAny(below, services) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(v, func(below any) bool { return namesAny(below, services) })
-	}
-	return false
+	return routers.Names(o, services)
 }
 
 // releaseRefused reports whether the API server has refused a release a moment ago. It is tried again after a while; meanwhile the rest goes on.

@@ -14,6 +14,16 @@ func TestGatewayAPI(t *testing.T) {
 	conformance.Run(t, subjects.GatewayAPI(rollout(ns), world(ns, subjects.Routes), 30))
 }
 
+func TestIstio(t *testing.T) {
+	ns := playtest.New(t)
+	conformance.Run(t, subjects.Istio(rollout(ns), world(ns, subjects.Services), 30))
+}
+
+func TestIstioSubsets(t *testing.T) {
+	ns := playtest.New(t)
+	conformance.Run(t, subjects.IstioSubsets(rollout(ns), world(ns, subjects.Services), 30))
+}
+
 func TestNginx(t *testing.T) {
 	ns := playtest.New(t)
 	conformance.Run(t, subjects.Nginx(rollout(ns), world(ns, subjects.Ingresses), 30))

@@ -15,7 +15,9 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/conformance/subjects"
 )
 
-func TestMain(m *testing.M) { playtest.Main(m, playtest.WithGatewayAPI, playtest.WithRouters) }
+func TestMain(m *testing.M) {
+	playtest.Main(m, playtest.WithGatewayAPI, playtest.WithRouters, playtest.WithIstio)
+}
 
 // server is a namespace of a real API server.
 type server struct{ client client.Client }

@@ -69,6 +69,33 @@ func Owners(object *unstructured.Unstructured, policy spec.Policy) []types.Names
 	return owners[:min(mostOwners, len(owners))]
 }
 
+// Names reports whether an object of a router refers to one of the Services anywhere in its spec.
+func Names(object *unstructured.Unstructured, services map[string]bool) bool {
+	return namesAny(object.Object["spec"], services)
+}
+
+func namesAny(value any, services map[string]bool) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		name, _ := v["name"].(string)
+		if kind, typed := v["kind"].(string); services[name] && (!typed || kind == "Service") {
+			return true
+		}
+		host, _ := v["host"].(string) // of a destination in Istio
+		if host, _, _ = strings.Cut(host, "."); services[host] {
+			return true
+		}
+		for _, below := range v {
+			if namesAny(below, services) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, func(below any) bool { return namesAny(below, services) })
+	}
+	return false
+}
+
 // Release returns an object without what the routers of a Rollout put there, as [traffic.Router] does, whatever the Rollout's spec
 // says now.
 func Release(owner traffic.Owner, object *unstructured.Unstructured) *unstructured.Unstructured {

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
+	"github.com/sluice-delivery/sluice/internal/traffic/istio"
 	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
 	"github.com/sluice-delivery/sluice/internal/traffic/traefik"
 )
@@ -17,6 +18,7 @@ import (
 // table has a row for each router: the kinds that it writes, who has put something into an object of these, and how it is made from its part
 // of the spec. What else the rest of the program asks about routers follows from it.
 var table = []row{
+	of(istio.Kinds, istio.Owners, istio.New),
 	of(nginx.Kinds, nginx.Owners, func(o traffic.Owner, n spec.Nginx, _ spec.Policy) traffic.Router { return nginx.New(o, n) }),
 	of(traefik.Kinds, nobody, func(o traffic.Owner, t spec.Traefik, _ spec.Policy) traffic.Router { return traefik.New(o, t) }),
 	of(gatewayapi.Kinds, gatewayapi.Owners, gatewayapi.New),

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/conformance"
 	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
+	"github.com/sluice-delivery/sluice/internal/traffic/istio"
 	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
 )
 
@@ -29,6 +30,7 @@ func Rollout(namespace string) traffic.Owner {
 // Files with the objects that people made.
 var (
 	Routes    = filepath.Join(manifests.Root(), "internal/traffic/gatewayapi/testdata/routes.yaml")
+	Services  = filepath.Join(manifests.Root(), "internal/traffic/istio/testdata/virtualservices.yaml")
 	Ingresses = filepath.Join(manifests.Root(), "internal/traffic/nginx/testdata/ingresses.yaml")
 
 	TraefikServices = filepath.Join(manifests.Root(), "internal/traffic/traefik/testdata/traefikservices.yaml")
@@ -62,6 +64,87 @@ func Nginx(owner traffic.Owner, world func(*testing.T) conformance.World, splits
 	}
 	same := func(o *unstructured.Unstructured) *unstructured.Unstructured { return o }
 	return conformance.Subject{Router: nginx.New(owner, n), World: world, Weights: WeightsOfIngresses, Bare: same, Splits: splits}
+}
+
+// Istio is the router of Istio, with VirtualServices whose routes of all protocols tell the versions apart by host.
+func Istio(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+	i := spec.Istio{Field: routing + ".istio", VirtualServices: virtualServices(owner, "web", "legacy", "all")}
+	i.VirtualServices[1].Routes = []string{"first", "third"}
+	i.VirtualServices[2].TLSRoutes = []spec.IstioTLSRoute{{Port: 443, SNIHosts: []string{"web.example.org"}}}
+	i.VirtualServices[2].TCPRoutes = []int64{3306}
+	return istioSubject(owner, i, world, splits)
+}
+
+// IstioSubsets is the router of Istio, with a VirtualService that tells the versions apart by subsets of a DestinationRule.
+func IstioSubsets(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+	i := spec.Istio{Field: routing + ".istio", VirtualServices: virtualServices(owner, "subsets")}
+	i.DestinationRule = spec.IstioDestinationRule{Field: i.Field + ".destinationRule.name", Name: "web", Canary: "canary", Stable: "stable"}
+	subject := istioSubject(owner, i, world, splits)
+	subject.Subsets = true
+	return subject
+}
+
+func virtualServices(owner traffic.Owner, names ...string) (all []spec.IstioVirtualService) {
+	for n, name := range names {
+		all = append(all, spec.IstioVirtualService{Field: fmt.Sprintf("%s.istio.virtualServices[%d].name", routing, n), Namespace: owner.Namespace, Name: name})
+	}
+	return all
+}
+
+func istioSubject(owner traffic.Owner, i spec.Istio, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+	return conformance.Subject{Router: istio.New(owner, i, spec.Policy{}), World: world, Weights: WeightsOfVirtualServices, Bare: bareService, Splits: splits}
+}
+
+// WeightsOfVirtualServices reads the weights of each route that leads to the stable Service, or to the stable subset.
+func WeightsOfVirtualServices(objects traffic.Objects) []map[string]int64 {
+	var all []map[string]int64
+	for _, o := range objects {
+		for _, route := range istioRoutes(o) {
+			weights := map[string]int64{}
+			list, _ := route["route"].([]any)
+			for _, entry := range list {
+				destination, _ := entry.(map[string]any)["destination"].(map[string]any)
+				name, _, _ := strings.Cut(fmt.Sprint(destination["host"]), ".")
+				switch destination["subset"] {
+				case "stable":
+					name = conformance.Stable
+				case "canary":
+					name = conformance.Canary
+				}
+				weight, _ := entry.(map[string]any)["weight"].(int64)
+				weights[name] += weight
+			}
+			if _, ok := weights[conformance.Stable]; ok {
+				all = append(all, weights)
+			}
+		}
+	}
+	return all
+}
+
+// istioRoutes are the routes of a VirtualService, of all protocols.
+func istioRoutes(o *unstructured.Unstructured) []map[string]any {
+	var all []map[string]any
+	of, _ := o.Object["spec"].(map[string]any)
+	for _, protocol := range []string{"http", "tls", "tcp"} {
+		list, _ := of[protocol].([]any)
+		for _, entry := range list {
+			all = append(all, entry.(map[string]any))
+		}
+	}
+	return all
+}
+
+// bareService is a VirtualService without weights.
+func bareService(o *unstructured.Unstructured) *unstructured.Unstructured {
+	out := o.DeepCopy()
+	for _, route := range istioRoutes(out) {
+		list, _ := route["route"].([]any)
+		for _, entry := range list {
+			delete(entry.(map[string]any), "weight")
+		}
+	}
+	return out
 }
 
 // WeightsOfRoutes reads the weights of each rule that names the stable Service, other than those of header routes.
