@@ -111,6 +111,10 @@ const (
 	// "*" for all. Its owner sets it.
 	RolloutNamespacesAnnotation = "rollouts.argoproj.io/allowed-rollout-namespaces"
 
+	// LintIgnoreAnnotation is on an object of any kind: the rules of sluice lint that do not report it, and why, as
+	// "rule, rule -- reason". Its owner sets it.
+	LintIgnoreAnnotation = "rollouts.argoproj.io/lint-ignore"
+
 	// NginxAnnotationsAnnotation is on a canary Ingress: the keys of the annotations that the spec asked for, as a JSON list, so
 	// that only these are removed when it no longer does.
 	NginxAnnotationsAnnotation = "rollouts.argoproj.io/managed-nginx-annotations"

@@ -1,5 +1,5 @@
 // Command reference writes the reference of the API: a page for each kind with all its fields, from the CRDs, and a page of the conditions,
-// reasons, events, labels and annotations that the programs use, from the constants of the API package.
+// reasons, events, labels and annotations that the programs use, from the constants of the API package, and a page of the rules of sluice lint.
 //
 // It is given the folders of the CRDs, the API package, the code that uses it, and the pages, which it empties of pages before.
 package main
@@ -47,8 +47,10 @@ func writeAll(crds, api, code, pages string) error {
 		index += fmt.Sprintf("| [%s](%s) | %s |\n", k.name, k.file(), cell(firstSentence(k.description())))
 		failures = append(failures, os.WriteFile(filepath.Join(pages, k.file()), []byte(k.page()), 0o644))
 	}
+	index += "| [Lint rules](lint.md) | the rules of sluice lint, and how to silence them |\n"
 	index += "| [Names](names.md) | conditions, reasons, events, labels, and annotations |\n"
 	failures = append(failures, os.WriteFile(filepath.Join(pages, "names.md"), []byte(names), 0o644),
+		os.WriteFile(filepath.Join(pages, "lint.md"), []byte(lintPage()), 0o644),
 		os.WriteFile(filepath.Join(pages, "README.md"), []byte(index), 0o644))
 	return errors.Join(failures...)
 }

@@ -1,46 +1,23 @@
 package cli
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-delivery/sluice/internal/buildinfo"
 	"github.com/sluice-delivery/sluice/internal/lint"
 )
-
-// lintFormats write findings, by the name that --output gives.
-var lintFormats = map[string]func(*app, lint.Result) error{
-	"text": func(a *app, r lint.Result) error {
-		for _, f := range r.Findings {
-			a.print("%s\n", f)
-		}
-		return nil
-	},
-	"json": func(a *app, r lint.Result) error {
-		if r.Findings == nil {
-			r.Findings = []lint.Finding{} // a list without elements, not null
-		}
-		text, err := json.MarshalIndent(r.Findings, "", "  ")
-		if err != nil {
-			return err
-		}
-		a.print("%s\n", text)
-		return nil
-	},
-	"github": func(a *app, r lint.Result) error {
-		for _, f := range r.Findings {
-			a.print("%s\n", annotation(f))
-		}
-		return nil
-	},
-}
 
 func (a *app) lintCommand() *cobra.Command {
 	var (
 		files        []string
 		deep, strict bool
+		rules        bool
 		output       string
 	)
 	cmd := &cobra.Command{
@@ -52,41 +29,53 @@ mistakes at once, each with its line.
 Errors are mistakes that the API server or the controller would reject: invalid YAML, unknown fields, values that violate the schema or
 its rules, and references to objects in the same files that do not match (Services, workloads, templates, and their arguments).
 Warnings are possible mistakes: references to objects that are in none of the files, and valid specs that are risky. Objects of other
-kinds are checked only if one of these refers to them.`,
+kinds are checked only if one of these refers to them.
+
+Each finding ends with the name of its rule. To silence rules for one object, annotate it:
+
+  rollouts.argoproj.io/lint-ignore: "no-readiness, moving-image -- started by hand, never serves"
+
+The reason after the dashes is required. The last line of the output says how many findings were silenced.
+
+Exit status: 0 if there are no errors, 1 if there are errors (with --strict, errors or warnings), or if the files cannot be read. Standard
+input without a single object is an error too: the command before the pipe has probably failed.`,
 		Example: a.examples(`
 			{} lint -f web.yaml
 			# A folder and what is below it
 			{} lint -R -f deploy/
-			# What Helm or Kustomize make
-			kustomize build . | {} lint -f -
-			# In a GitHub workflow, as remarks at the lines
-			{} lint -R -f deploy/ -o github`),
+			# The output of Helm or Kustomize
+			helm template ./chart | {} lint -
+			kustomize build . | {} lint -
+			# In a GitHub workflow, as annotations at the lines
+			{} lint -R -f deploy/ -o github
+			# For code scanning
+			{} lint -R -f deploy/ -o sarif > sluice.sarif`),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if rules {
+				a.print("%s", lintRules())
+				return nil
+			}
 			files = append(files, args...)
 			if len(files) == 0 {
 				return fmt.Errorf("lint what? Give a file or a folder: %s -f FILE", cmd.CommandPath())
 			}
-			write, known := lintFormats[output]
-			if !known {
-				return fmt.Errorf("--output %q is not one of text, json, github", output)
+			if !slices.Contains(lint.Formats(), output) {
+				return fmt.Errorf("--output %q is not one of %s", output, join(lint.Formats()))
 			}
 			sources, err := readSources(files, deep, a.In)
 			if err != nil {
 				return err
 			}
-			texts := make([]lint.File, len(sources))
-			for i, s := range sources {
-				texts[i] = lint.File{Name: s.name, Text: s.text}
-			}
-			result, err := lint.Files(cmd.Context(), texts)
+			result, err := lintSources(cmd.Context(), sources)
 			if err != nil {
 				return err
 			}
-			if err := write(a, result); err != nil {
+			text, err := result.Format(output, buildinfo.Version())
+			if err != nil {
 				return err
 			}
-			summary := fmt.Sprintf("%s and %s in %s of %s", count(result.Count(lint.Error), "error"), count(result.Count(lint.Warning), "warning"),
-				count(result.Objects, "object"), count(len(sources), "file"))
+			a.print("%s", text)
+			summary := lintSummary(result, len(sources))
 			if result.Count(lint.Error) > 0 || strict && len(result.Findings) > 0 {
 				return fmt.Errorf("%s", summary)
 			}
@@ -97,9 +86,40 @@ kinds are checked only if one of these refers to them.`,
 	f := cmd.Flags()
 	f.StringSliceVarP(&files, "filename", "f", nil, "file or directory to check; - for standard input")
 	f.BoolVarP(&deep, "recursive", "R", false, "recurse into subdirectories")
-	f.StringVarP(&output, "output", "o", "text", "output format: text, json, or github for annotations in a GitHub workflow")
+	f.StringVarP(&output, "output", "o", "text", "output format: text, json, sarif, or github for annotations in a GitHub workflow")
+	f.BoolVar(&rules, "rules", false, "list the rules and exit")
 	f.BoolVar(&strict, "strict", false, "fail on warnings too")
 	return cmd
+}
+
+func lintSources(ctx context.Context, sources []source) (lint.Result, error) {
+	texts := make([]lint.File, len(sources))
+	for i, s := range sources {
+		texts[i] = lint.File{Name: s.name, Text: s.text}
+	}
+	result, err := lint.Files(ctx, texts)
+	piped := slices.ContainsFunc(sources, func(s source) bool { return s.name == lint.Stdin })
+	if err == nil && piped && result.Objects == 0 && len(result.Findings) == 0 {
+		return result, errors.New("there is no object in the standard input: did the command before the pipe fail?")
+	}
+	return result, err
+}
+
+func lintSummary(r lint.Result, files int) string {
+	text := fmt.Sprintf("%s and %s in %s of %s", count(r.Count(lint.Error), "error"), count(r.Count(lint.Warning), "warning"),
+		count(r.Objects, "object"), count(files, "file"))
+	if n := len(r.Silenced); n > 0 {
+		text += fmt.Sprintf(", %d silenced", n)
+	}
+	return text
+}
+
+func lintRules() string {
+	var text strings.Builder
+	for _, r := range lint.Rules() {
+		fmt.Fprintf(&text, "%-22s %-8s %s\n", r.Name, r.Severity, strings.ReplaceAll(r.About, "`", ""))
+	}
+	return text.String()
 }
 
 func count(n int, noun string) string {
@@ -107,23 +127,4 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// What GitHub wants written otherwise in the message of a workflow command, and in its properties.
-var (
-	inMessage  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	inProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-)
-
-// annotation is a finding as a workflow command of GitHub.
-func annotation(f lint.Finding) string {
-	message := f.Message
-	if f.Field != "" {
-		message = f.Field + ": " + message
-	}
-	title := ""
-	if f.Object != "" {
-		title = ",title=" + inProperty.Replace(f.Object)
-	}
-	return fmt.Sprintf("::%s file=%s,line=%d%s::%s", f.Severity, inProperty.Replace(f.File), f.Line, title, inMessage.Replace(message))
 }

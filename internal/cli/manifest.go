@@ -13,6 +13,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/sluice-delivery/sluice/internal/lint"
 )
 
 // source is the text of a file.
@@ -34,7 +36,7 @@ func readSources(paths []string, deep bool, in io.Reader) ([]source, error) {
 			if err != nil {
 				return nil, fmt.Errorf("read the standard input: %w", err)
 			}
-			sources = append(sources, source{"<stdin>", text})
+			sources = append(sources, source{lint.Stdin, text})
 			continue
 		}
 		files, err := manifestFiles(path, deep)

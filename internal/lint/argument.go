@@ -80,7 +80,7 @@ func (l *linter) checkTemplates() {
 			Templates: []v1alpha1.AnalysisTemplateRef{self}, Args: anything(known),
 		}}
 		for _, p := range analysis.Check(given, known, &v1alpha1.Rollout{}) {
-			l.fail(o, "spec", "%s", p.Text)
+			l.report(InvalidAnalysis, o, "spec", "%s", p.Text)
 		}
 		l.checkUses(o, template, known)
 	}
@@ -110,7 +110,7 @@ func (l *linter) checkConditions(o *object, metrics []v1alpha1.Metric) {
 				continue
 			}
 			if err := expr.Check(c.text); err != nil {
-				l.fail(o, fmt.Sprintf("spec.metrics[%d].%s", i, c.field), "%s", err)
+				l.report(InvalidCondition, o, fmt.Sprintf("spec.metrics[%d].%s", i, c.field), "%s", err)
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func (l *linter) checkUses(o *object, template *v1alpha1.AnalysisTemplateSpec, k
 		for _, m := range use.FindAllStringSubmatch(string(text), -1) {
 			if name := m[1]; !declared[name] && !told[name] {
 				told[name] = true
-				l.fail(o, fmt.Sprintf("spec.metrics[%d]", i), "{{args.%s}} is not among spec.args%s", name, meant(name, slices.Sorted(maps.Keys(declared))))
+				l.report(UndeclaredArgument, o, fmt.Sprintf("spec.metrics[%d]", i), "{{args.%s}} is not among spec.args%s", name, meant(name, slices.Sorted(maps.Keys(declared))))
 			}
 		}
 	}
@@ -163,9 +163,9 @@ func (l *linter) checkRolloutAnalyses(o *object, ro *v1alpha1.Rollout) {
 		if !complete {
 			continue
 		}
-		l.problems(o, analysis.Check(a, known, ro))
+		l.problems(InvalidAnalysis, o, analysis.Check(a, known, ro))
 		for _, w := range analysis.Warn(a, known, ro) {
-			l.warn(o, w.Field, "%s", w.Text)
+			l.report(AbsentField, o, w.Field, "%s", w.Text)
 		}
 		l.checkGiven(o, a.Field+".args", a.Args, known)
 	}
@@ -199,7 +199,7 @@ func (l *linter) checkGiven(o *object, field string, given []v1alpha1.AnalysisRu
 	}
 	for i, arg := range given {
 		if !slices.Contains(names, arg.Name) {
-			l.warn(o, fmt.Sprintf("%s[%d].name", field, i), "no template has an argument %q, so the value is not used%s", arg.Name, meant(arg.Name, names))
+			l.report(UnusedArgument, o, fmt.Sprintf("%s[%d].name", field, i), "no template has an argument %q, so the value is not used%s", arg.Name, meant(arg.Name, names))
 		}
 	}
 }
@@ -217,7 +217,7 @@ func (l *linter) checkExperiment(o *object, exp *v1alpha1.Experiment) {
 func (l *linter) warnPortless(o *object, e spec.Experiment) {
 	for _, t := range e.Templates {
 		if t.Portless {
-			l.warn(o, t.Field+".service", "%s", experiment.NoPorts)
+			l.report(TemplateWithout, o, t.Field+".service", "%s", experiment.NoPorts)
 		}
 	}
 }

@@ -7,6 +7,10 @@
 //	reference.go  among objects: what they name, and whether that fits
 //	routing.go    routes and Ingresses that are to split a Rollout's traffic
 //	argument.go   arguments of analyses
+//	rule.go       the names of what is found
+//	ignore.go     the annotation that silences rules
+//	format.go     findings as text, JSON, and annotations of GitHub
+//	sarif.go      findings as a SARIF log
 //
 // What is wrong is an error: the API server or the controller would refuse it. What only may be wrong is a warning: a name that is not
 // in these files may be in others, and a hazard (package hazard) may be meant.

@@ -17,6 +17,8 @@ import (
 // object is one of a file, and knows on which lines its fields are.
 type object struct {
 	file string
+	// source is the template that Helm rendered the object from, empty if nothing says so.
+	source string
 	// root is the object in the text, its lines counted from offset.
 	root   *node.Node
 	offset int
@@ -29,8 +31,9 @@ type object struct {
 	// broken are the rules of the schema that the object does not obey. They are reported last: a rule points at a whole list where the
 	// controller names the item and its value.
 	broken field.ErrorList
-	// mistakes are the fields of which it has been told that they are wrong.
+	// mistakes are the fields already reported.
 	mistakes []string
+	ignored  ignored
 }
 
 func (o *object) title() string { return strings.TrimSpace(o.kind + " " + o.name) }
@@ -151,6 +154,8 @@ type document struct {
 	text []byte
 	// offset is the number of lines before it.
 	offset int
+	// source is what Helm says that it rendered the document from.
+	source string
 }
 
 func documents(text []byte) []document {
@@ -164,19 +169,22 @@ func documents(text []byte) []document {
 			current = document{offset: line}
 			continue
 		}
+		if source, ok := bytes.CutPrefix(part, []byte("# Source: ")); ok && current.source == "" {
+			current.source = string(bytes.TrimSpace(source))
+		}
 		current.text = append(current.text, part...)
 	}
 	return append(all, current)
 }
 
-// isSeparator: three dashes, and nothing else that would belong to the document behind them.
+// isSeparator: three dashes, and nothing else that would belong to the document after them.
 func isSeparator(line []byte) bool {
 	rest, ok := bytes.CutPrefix(line, []byte("---"))
 	rest = bytes.TrimSpace(rest)
 	return ok && (len(rest) == 0 || rest[0] == '#')
 }
 
-// parse takes the objects of a file. A document that is no YAML does not hide the others.
+// parse takes the objects of a file. A document that is not valid YAML does not hide the others.
 func (l *linter) parse(file File) {
 	text := bytes.TrimPrefix(file.Text, []byte("\ufeff"))
 	for _, d := range documents(text) {
@@ -185,13 +193,15 @@ func (l *linter) parse(file File) {
 }
 
 func (l *linter) parseDocument(file string, d document) {
-	wrong := func(line int, format string, args ...any) {
-		l.findings = append(l.findings, Finding{File: file, Line: max(1, line+d.offset), Severity: Error, Message: fmt.Sprintf(format, args...)})
+	wrong := func(rule Rule, line int, format string, args ...any) {
+		l.findings = append(l.findings, Finding{
+			File: file, Line: max(1, line+d.offset), Source: d.source, Severity: rule.severity(), Rule: rule, Message: fmt.Sprintf(format, args...),
+		})
 	}
 	var root node.Node
 	if err := node.Unmarshal(d.text, &root); err != nil {
 		line, text := lineOf(err)
-		wrong(line, "this is no YAML: %s", text)
+		wrong(InvalidYAML, line, "invalid YAML: %s", text)
 		return
 	}
 	if len(root.Content) == 0 { // nothing but comments
@@ -200,22 +210,22 @@ func (l *linter) parseDocument(file string, d document) {
 	top := root.Content[0]
 	twice := repeatedKeys(top)
 	for _, key := range twice { // the last one counts
-		wrong(key.Line, "key %q is there twice: remove one of them", key.Value)
+		wrong(DuplicateKey, key.Line, "key %q is there twice: remove one of them", key.Value)
 	}
 	var fields any
 	if err := yaml.Unmarshal(d.text, &fields, useNumber); err != nil {
 		line, text := lineOf(err)
-		wrong(line, "this is no YAML: %s", text)
+		wrong(InvalidYAML, line, "invalid YAML: %s", text)
 		return
 	}
 	o, ok := normal(fields).(map[string]any)
 	if !ok {
 		if fields != nil {
-			wrong(top.Line, "this is no object: write apiVersion, kind and the rest as keys and values")
+			wrong(NotAnObject, top.Line, "not a Kubernetes object: write apiVersion, kind and the rest as keys and values")
 		}
 		return
 	}
-	l.addObject(&object{file: file, root: top, offset: d.offset, fields: o})
+	l.addObject(&object{file: file, source: d.source, root: top, offset: d.offset, fields: o})
 }
 
 // addObject adds an object, or the objects of a list.
@@ -232,16 +242,17 @@ func (l *linter) addObject(o *object) {
 			fields, ok := item.(map[string]any)
 			at := find(o.root, fmt.Sprintf("items[%d]", i))
 			if !ok {
-				l.fail(o, fmt.Sprintf("items[%d]", i), "this is no object")
+				l.report(NotAnObject, o, fmt.Sprintf("items[%d]", i), "not a Kubernetes object")
 				continue
 			}
-			l.addObject(&object{file: o.file, root: at, offset: o.offset, fields: fields})
+			l.addObject(&object{file: o.file, source: o.source, root: at, offset: o.offset, fields: fields})
 		}
 		return
 	}
+	l.readIgnored(o)
 	for _, missing := range []struct{ field, value string }{{"apiVersion", o.apiVersion}, {"kind", o.kind}} {
 		if missing.value == "" {
-			l.fail(o, missing.field, "is missing")
+			l.report(MissingField, o, missing.field, "is missing")
 		}
 	}
 	l.objects = append(l.objects, o)

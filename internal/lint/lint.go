@@ -7,6 +7,9 @@ import (
 	"slices"
 )
 
+// Stdin is the name of the standard input, which is no path.
+const Stdin = "<stdin>"
+
 // File is one to look at.
 type File struct {
 	// Name is what findings call it.
@@ -27,8 +30,12 @@ const (
 type Finding struct {
 	File string `json:"file"`
 	// Line counts from 1.
-	Line     int      `json:"line"`
+	Line int `json:"line"`
+	// Source is the template that Helm rendered the object from: the line is that of the output, not of the template.
+	Source   string   `json:"source,omitempty"`
 	Severity Severity `json:"severity"`
+	// Rule is the name of what was found.
+	Rule Rule `json:"rule"`
 	// Object is the kind and name of the object: "Rollout web". Empty where it is the file that is wrong.
 	Object string `json:"object,omitempty"`
 	// Field is the path of the field, empty where it is the object that is wrong.
@@ -36,21 +43,26 @@ type Finding struct {
 	Message string `json:"message"`
 }
 
-// String is the finding in one line, as compilers write it.
+// String is the finding in one line, as compilers write it: the rule is last, in brackets.
 func (f Finding) String() string {
 	text := fmt.Sprintf("%s:%d: %s: ", f.File, f.Line, f.Severity)
+	if f.Source != "" {
+		text += f.Source + ": "
+	}
 	for _, part := range []string{f.Object, f.Field} {
 		if part != "" {
 			text += part + ": "
 		}
 	}
-	return text + f.Message
+	return fmt.Sprintf("%s%s [%s]", text, f.Message, f.Rule)
 }
 
 // Result is what there is to say about files.
 type Result struct {
 	// Findings are in the order of the files, and by line.
 	Findings []Finding
+	// Silenced are findings that annotations silence, in the same order.
+	Silenced []Silenced
 	// Objects is the number of objects that were looked at.
 	Objects int
 }
@@ -82,10 +94,9 @@ func Files(ctx context.Context, files []File) (Result, error) {
 	for _, o := range l.objects {
 		l.refused(o, o.broken)
 	}
-	slices.SortStableFunc(l.findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(l.order[a.File], l.order[b.File]), cmp.Compare(a.Line, b.Line))
-	})
-	return Result{Findings: slices.Compact(l.findings), Objects: len(l.objects)}, nil
+	slices.SortStableFunc(l.findings, l.compare)
+	slices.SortStableFunc(l.silenced, func(a, b Silenced) int { return l.compare(a.Finding, b.Finding) })
+	return Result{Findings: slices.Compact(l.findings), Silenced: slices.Compact(l.silenced), Objects: len(l.objects)}, nil
 }
 
 // linter collects objects and findings.
@@ -93,25 +104,28 @@ type linter struct {
 	order    map[string]int
 	objects  []*object
 	findings []Finding
+	silenced []Silenced
+}
+
+func (l *linter) compare(a, b Finding) int {
+	return cmp.Or(cmp.Compare(l.order[a.File], l.order[b.File]), cmp.Compare(a.Line, b.Line))
 }
 
 // report adds a finding about a field of an object; an empty field is the object itself.
-func (l *linter) report(s Severity, o *object, field, format string, args ...any) {
-	l.findings = append(l.findings, Finding{
-		File: o.file, Line: o.line(field), Severity: s, Object: o.title(), Field: field, Message: fmt.Sprintf(format, args...),
-	})
+func (l *linter) report(rule Rule, o *object, field, format string, args ...any) {
+	found := Finding{
+		File: o.file, Line: o.line(field), Source: o.source, Severity: rule.severity(), Rule: rule, Object: o.title(), Field: field,
+		Message: fmt.Sprintf(format, args...),
+	}
+	if slices.Contains(o.ignored.rules, rule) {
+		l.silenced = append(l.silenced, Silenced{found, o.ignored.reason})
+		return
+	}
+	l.findings = append(l.findings, found)
 }
 
-func (l *linter) fail(o *object, field, format string, args ...any) {
-	l.report(Error, o, field, format, args...)
-}
-
-// mistake is fail for what an object itself has wrong: no field is reported twice.
-func (l *linter) mistake(o *object, field, format string, args ...any) {
+// mistake is report for what an object itself has wrong: no field is reported twice.
+func (l *linter) mistake(rule Rule, o *object, field, format string, args ...any) {
 	o.mistakes = append(o.mistakes, field)
-	l.fail(o, field, format, args...)
-}
-
-func (l *linter) warn(o *object, field, format string, args ...any) {
-	l.report(Warning, o, field, format, args...)
+	l.report(rule, o, field, format, args...)
 }

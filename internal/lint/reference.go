@@ -43,7 +43,7 @@ func (l *linter) checkTwins() {
 		}
 		key := fmt.Sprintf("%s/%s/%s/%s", o.group(), o.kind, o.namespace, o.name)
 		if first := seen[key]; first != nil {
-			l.fail(o, "metadata.name", "is in %s:%d already: the one that is applied last would win", first.file, first.line("metadata.name"))
+			l.report(DuplicateObject, o, "metadata.name", "is in %s:%d already: the one that is applied last would win", first.file, first.line("metadata.name"))
 			continue
 		}
 		seen[key] = o
@@ -74,7 +74,7 @@ func (l *linter) want(from *object, field, group, kind, name string) *object {
 		}
 	}
 	if len(others) > 0 {
-		l.warn(from, field, "there is no %s %q in these files%s", kind, name, meant(name, others))
+		l.report(MissingObject, from, field, "there is no %s %q in these files%s", kind, name, meant(name, others))
 	}
 	return nil
 }
@@ -124,11 +124,11 @@ func (l *linter) checkServices(o *object, ro *v1alpha1.Rollout) {
 			continue
 		}
 		if text := spec.ServiceType(service); text != "" {
-			l.fail(o, ref.Field, "%s", text)
+			l.report(ServiceType, o, ref.Field, "%s", text)
 			continue
 		}
 		if owner := service.Annotations[v1alpha1.ManagedByAnnotation]; owner != "" && owner != ro.Name {
-			l.fail(o, ref.Field, "Service %q is managed by another Rollout, %q: give each Rollout a Service of its own", ref.Name, owner)
+			l.report(ServiceOwner, o, ref.Field, "Service %q is managed by another Rollout, %q: give each Rollout a Service of its own", ref.Name, owner)
 		}
 		for _, key := range sortedKeys(service.Spec.Selector) {
 			want := service.Spec.Selector[key]
@@ -139,7 +139,7 @@ func (l *linter) checkServices(o *object, ro *v1alpha1.Rollout) {
 			if value, there := template[key]; there {
 				have = fmt.Sprintf("has %s=%s", key, value)
 			}
-			l.fail(o, ref.Field, "Service %q (%s:%d) selects %s=%s, and the pod template %s: it would select no pods",
+			l.report(ServiceSelector, o, ref.Field, "Service %q (%s:%d) selects %s=%s, and the pod template %s: it would select no pods",
 				ref.Name, found.file, found.line("spec.selector."+key), key, want, have)
 		}
 	}

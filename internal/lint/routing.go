@@ -49,6 +49,6 @@ func (l *linter) checkRouting(o *object, ro *v1alpha1.Rollout) {
 			continue
 		}
 		_, problems := router.Render(split, have)
-		l.problems(o, slices.DeleteFunc(problems, func(p spec.Problem) bool { return slices.Contains(elsewhere, p.Field) }))
+		l.problems(InvalidRoute, o, slices.DeleteFunc(problems, func(p spec.Problem) bool { return slices.Contains(elsewhere, p.Field) }))
 	}
 }

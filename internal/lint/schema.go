@@ -46,7 +46,7 @@ func (l *linter) checkObject(ctx context.Context, o *object) error {
 	switch {
 	case o.group() != v1alpha1.GroupVersion.Group:
 		if slices.Contains(ourKinds, o.kind) && o.apiVersion != "" {
-			l.warn(o, "apiVersion", "%s of %q is not looked at: those of rollouts are of %q", o.kind, o.apiVersion, v1alpha1.GroupVersion)
+			l.report(OtherGroup, o, "apiVersion", "%s of %q is not checked: those of rollouts are of %q", o.kind, o.apiVersion, v1alpha1.GroupVersion)
 		}
 		if make, known := theirs[o.group()+"/"+o.kind]; known {
 			l.read(o, o.fields, make())
@@ -55,11 +55,11 @@ func (l *linter) checkObject(ctx context.Context, o *object) error {
 	case ours[o.kind] == nil:
 		// Other products have kinds in this group too.
 		if near := spelling.Nearest(o.kind, ourKinds); near != "" {
-			l.fail(o, "kind", "there is no kind %q in %s; did you mean %q?", o.kind, o.apiVersion, near)
+			l.report(UnknownKind, o, "kind", "there is no kind %q in %s; did you mean %q?", o.kind, o.apiVersion, near)
 		}
 		return nil
 	case o.apiVersion != v1alpha1.GroupVersion.String():
-		l.fail(o, "apiVersion", "there is no version %q of %s: write %q", o.apiVersion, o.kind, v1alpha1.GroupVersion)
+		l.report(UnknownVersion, o, "apiVersion", "there is no version %q of %s: write %q", o.apiVersion, o.kind, v1alpha1.GroupVersion)
 		return nil
 	}
 	return l.checkOurs(ctx, o)
@@ -84,7 +84,7 @@ func (l *linter) checkOurs(ctx context.Context, o *object) error {
 func (l *linter) refused(o *object, errs field.ErrorList) {
 	for _, e := range errs {
 		if !o.told(e.Field) {
-			l.fail(o, e.Field, "%s", errorText(e))
+			l.report(ruleOf(e), o, e.Field, "%s", errorText(e))
 		}
 		o.mistakes = append(o.mistakes, e.Field)
 	}
@@ -95,10 +95,10 @@ func (l *linter) checkName(o *object) {
 	metadata, _ := o.fields["metadata"].(map[string]any)
 	switch generated, _ := metadata["generateName"].(string); {
 	case o.name == "" && generated == "":
-		l.fail(o, "metadata.name", "is missing: give the object a name")
+		l.report(MissingField, o, "metadata.name", "is missing: give the object a name")
 	case o.name != "":
 		for _, text := range validation.IsDNS1123Subdomain(o.name) {
-			l.fail(o, "metadata.name", "%q is no name: %s", o.name, text)
+			l.report(InvalidName, o, "metadata.name", "%q is not a valid name: %s", o.name, text)
 		}
 	}
 }
@@ -110,21 +110,21 @@ func (l *linter) checkRollout(o *object, ro *v1alpha1.Rollout) {
 		if workload := l.workload(o, ref); workload != nil {
 			var problems []spec.Problem
 			with, problems = spec.WithWorkload(ro, workload)
-			l.problems(o, problems)
+			l.problems(InvalidSpec, o, problems)
 		}
 	}
 	resolved, problems := spec.Resolve(with)
-	l.problems(o, append(problems, spec.Policy{}.Problems(resolved)...))
+	l.problems(InvalidSpec, o, append(problems, spec.Policy{}.Problems(resolved)...))
 	for _, h := range hazard.Of(with) {
-		l.warn(o, h.Field, "%s", h.Text)
+		l.report(of(h.Kind), o, h.Field, "%s", h.Text)
 	}
 }
 
 // problems reports what the controller would, unless it has been said already.
-func (l *linter) problems(o *object, problems []spec.Problem) {
+func (l *linter) problems(rule Rule, o *object, problems []spec.Problem) {
 	for _, p := range problems {
 		if !o.told(p.Field) {
-			l.mistake(o, p.Field, "%s", p.Text)
+			l.mistake(rule, o, p.Field, "%s", p.Text)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (l *linter) read(o *object, fields map[string]any, into any) {
 		return
 	}
 	if len(o.mistakes) == 0 { // which may be why
-		l.mistake(o, "", "it cannot be read: %s", err)
+		l.mistake(UnreadableValue, o, "", "it cannot be read: %s", err)
 	}
 }
 
@@ -162,9 +162,17 @@ func (l *linter) unreadable(o *object, typed any) {
 	}
 	for _, f := range fields {
 		if !o.told(f.Path) {
-			l.mistake(o, f.Path, "%s", f.Text)
+			l.mistake(UnreadableValue, o, f.Path, "%s", f.Text)
 		}
 	}
+}
+
+// ruleOf names what the API server would reject: a field that is missing, or any other violation of the schema.
+func ruleOf(e *field.Error) Rule {
+	if e.Type == field.ErrorTypeRequired {
+		return MissingField
+	}
+	return Schema
 }
 
 // errorText is what a schema has to say about a field, without what the reader sees anyway.

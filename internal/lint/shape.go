@@ -36,7 +36,7 @@ func (l *linter) shape(o *object, path string, value any, t reflect.Type) (any, 
 		t = t.Elem()
 	}
 	if n, ok := value.(float64); ok && t == numberOrText {
-		l.mistake(o, path, "%v must be a whole number, or a text in quotes", n)
+		l.mistake(WrongType, o, path, "%v must be a whole number, or a text in quotes", n)
 		return nil, false
 	}
 	if value == nil || path != "" && reflect.PointerTo(t).Implements(readsItself) { // quantities, times, and what has a form of its own
@@ -47,11 +47,11 @@ func (l *linter) shape(o *object, path string, value any, t reflect.Type) (any, 
 		return value, true
 	}
 	if !fits {
-		l.mistake(o, path, "%s", misfit(value, want))
+		l.mistake(WrongType, o, path, "%s", misfit(value, want))
 		return nil, false
 	}
 	if n, whole := value.(int64); whole && t.Kind() == reflect.Int32 && int64(int32(n)) != n {
-		l.mistake(o, path, "%d is out of range: write a number from %d to %d", n, math.MinInt32, math.MaxInt32)
+		l.mistake(WrongType, o, path, "%d is out of range: write a number from %d to %d", n, math.MinInt32, math.MaxInt32)
 		return nil, false
 	}
 	switch t.Kind() {
@@ -89,7 +89,7 @@ func (l *linter) shapeStruct(o *object, path string, fields map[string]any, t re
 		at := strings.TrimPrefix(path+"."+key, ".")
 		below, found := known[key]
 		if !found {
-			l.mistake(o, at, "there is no field %q%s", key, meant(key, sortedKeys(known)))
+			l.mistake(UnknownField, o, at, "there is no field %q%s", key, meant(key, sortedKeys(known)))
 			continue
 		}
 		if v, ok := l.shape(o, at, fields[key], below); ok {
