@@ -133,6 +133,7 @@ func start(cmd *cobra.Command, s settings, o controller.Options) error {
 	if err != nil {
 		return err
 	}
+	o.Env = os.Getenv
 	o.PrometheusAddress = os.Getenv(prometheus.AddressVariable)
 	o.JobKubeconfig, o.JobNamespace = os.Getenv(controller.JobKubeconfigVariable), os.Getenv(controller.JobNamespaceVariable)
 	o.OwnNamespace = cmp.Or(os.Getenv("POD_NAMESPACE"), namespace)

@@ -50,6 +50,8 @@ type flights struct {
 	log       *slog.Logger
 	providers registry.Registry
 	bytes     *byteBudget
+	// secrets reads those that metrics name.
+	secrets metric.ReadSecret
 	// look has a queue told of AnalysisRuns to look at. It is set before the first pass, and called without the lock.
 	look func(types.NamespacedName, priorityqueue.AddOpts)
 
@@ -90,7 +92,7 @@ type landing struct {
 
 func newFlights(ctx context.Context, p Parts, providers registry.Registry) *flights {
 	f := &flights{
-		base: ctx, clock: p.Clock, log: p.Log, providers: providers, start: p.Go, bytes: newByteBudget(),
+		base: ctx, clock: p.Clock, log: p.Log, providers: providers, secrets: p.readSecret, start: p.Go, bytes: newByteBudget(),
 		look: func(types.NamespacedName, priorityqueue.AddOpts) {}, runs: map[types.NamespacedName]*runFlights{}, pens: fair.NewPlaces(mostPens, mostPens),
 		places: fair.NewShares(mostFlights, 1), tickets: map[types.NamespacedName]*fair.Ticket[types.NamespacedName]{},
 		offered: map[types.NamespacedName]bool{}, judging: fair.NewPlaces(1, 1),
@@ -406,8 +408,10 @@ func (f *flights) fly(ctx context.Context, task measure.Task, held *claim) (resu
 			result.FinishedAt = f.clock.Now()
 		}
 	}()
-	task.Memory = held
+	keys := &metric.Keys{Read: f.secrets}
+	task.Memory, task.Keys = held, keys
 	reading, err := f.ask(ctx, task)
+	result.Secrets = slices.Concat(task.Secrets, keys.Hidden)
 	if err != nil {
 		result.Err = err.Error()
 		return result

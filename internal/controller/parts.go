@@ -33,6 +33,8 @@ type Parts struct {
 	Mapper      meta.RESTMapper
 	// Namespace is the one to look after; empty for all.
 	Namespace string
+	// OwnNamespace is the controller's own, where the Secrets are that metrics name.
+	OwnNamespace string
 	// Policy is what the operator lets Rollouts do.
 	Policy spec.Policy
 	Events record.EventRecorder

@@ -52,7 +52,7 @@ const (
 type Options struct {
 	// Namespace to look after; empty for all.
 	Namespace string
-	// OwnNamespace holds the leader election's lease.
+	// OwnNamespace holds the leader election's lease, and the Secrets of metric providers.
 	OwnNamespace string
 	// InstanceID restricts the controller to objects that carry it as a label, and no ID to objects that carry none.
 	InstanceID string
@@ -73,6 +73,8 @@ type Options struct {
 	AnalysisAllow, AnalysisDeny []string
 	// PrometheusAddress is that of the server where a metric names none; may be empty.
 	PrometheusAddress string
+	// Env reads the environment variables that have credentials of metric providers; nil for none.
+	Env func(string) string
 	// JobKubeconfig is that of the cluster where Jobs run that are measurements, and JobNamespace their namespace; both may be empty.
 	JobKubeconfig, JobNamespace string
 	// AllowUnconfinedJobs lets Jobs have any pod spec and service account that do not run in their AnalysisRun's own namespace.
@@ -129,7 +131,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	}
 	parts := Parts{
 		Clock: clock.RealClock{}, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(), Sets: sets, Mapper: mgr.GetRESTMapper(),
-		Namespace: o.Namespace, Policy: o.Policy, Events: events, Log: log, Meters: meters,
+		Namespace: o.Namespace, OwnNamespace: o.OwnNamespace, Policy: o.Policy, Events: events, Log: log, Meters: meters,
 	}
 	rollouts := NewRollouts(parts)
 	rollouts.traces = traces
@@ -172,6 +174,7 @@ func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, p Part
 	}
 	providers := registry.New(registry.Options{
 		Clock: clock.RealClock{}, PrometheusAddress: o.PrometheusAddress, Network: server.NewNetwork(reach), Jobs: jobs,
+		Env: o.Env,
 	})
 	runs := NewAnalysisRuns(ctx, p, providers)
 	queue, err := watchQueue(mgr, "analysisrun", o.workers(o.AnalysisThreads))

@@ -6,5 +6,5 @@
 //	                                                     └──► Reading that is Running ──► Resume … ──► Reading with a verdict
 //
 // There is one package for each provider, and registry has the list of them. What must not be here, and in no provider: Kubernetes
-// clients (the job provider gets a small port), reading Secrets, judging by conditions, deciding when to measure.
+// clients (the job provider gets a small port; Secrets that a metric names are read through [Keys]), judging by conditions, deciding when to measure.
 package metric

@@ -41,6 +41,8 @@ type Request struct {
 	Begun *v1alpha1.Measurement
 	// Memory is asked before an answer is read; nil for no bound.
 	Memory Memory
+	// Keys are where credentials are read that the metric only names; nil where there are none.
+	Keys *Keys
 }
 
 // Memory bounds what the answers of all measurements take together.
@@ -51,6 +53,22 @@ type Memory interface {
 
 // LongestTimeout is how long a measurement may wait for its server. A longer timeout is shortened to it.
 const LongestTimeout = v1alpha1.MaxTimeoutSeconds * time.Second
+
+// Asked is where a measurement says what was asked: the query, the server and the window.
+const Asked = "asked"
+
+// Measured is a reading with a value, and what was asked for it.
+func Measured(question string, value any, text string) Reading {
+	return Reading{Value: value, Text: text, Question: question, Metadata: map[string]string{Asked: question}}
+}
+
+// Nothing is the reading of an answer without data. That is an error, unless the metric says how it counts.
+func (r Request) Nothing(question string, err error) (Reading, error) {
+	if r.Metric.WhenNoData != "" {
+		return Measured(question, nil, ""), nil
+	}
+	return Reading{}, fmt.Errorf("%s: %w", question, err)
+}
 
 // ShortenedTimeout is where a measurement tells in its metadata that its timeout was shortened.
 const ShortenedTimeout = "timeout"
@@ -66,10 +84,24 @@ func Timeout(field string, seconds int64, otherwise time.Duration) (timeout time
 	return time.Duration(seconds) * time.Second, ""
 }
 
+// Window is how far back a query looks; field is what sets it.
+func Window(field string, length v1alpha1.DurationString, otherwise time.Duration) (time.Duration, error) {
+	if length == "" {
+		return otherwise, nil
+	}
+	d, err := length.Duration()
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf(`%s %q is no length of time: write for example "5m"`, field, length)
+	}
+	return d, nil
+}
+
 // Run is the AnalysisRun that a measurement is for.
 type Run struct {
 	Namespace, Name string
 	UID             types.UID
+	// StartedAt is when it began; zero before that is known.
+	StartedAt time.Time
 }
 
 // Reading is what came of a measurement.

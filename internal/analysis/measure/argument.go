@@ -3,13 +3,12 @@ package measure
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/metric"
 )
 
 // arguments are the values of a run's arguments, as far as they are known.
@@ -125,34 +124,9 @@ func (a arguments) fillLimits(metric *v1alpha1.Metric) (missing bool, err error)
 }
 
 // Secrets are values that must not be shown.
-type Secrets []string
+type Secrets = metric.Secrets
 
-// hidden is what stands in their place.
-const hidden = "*****"
-
-// Hide replaces the values in a text, also where they are written as parts of JSON, of a URL or in quotes, and where spaces or line
-// ends of it were taken off.
-func (s Secrets) Hide(text string) string {
-	var all []string
-	for _, secret := range s {
-		for _, value := range []string{secret, strings.TrimSpace(secret), strings.Join(strings.Fields(secret), " ")} {
-			for _, shape := range []string{
-				value, string(escape(value)), strings.Trim(strconv.Quote(value), `"`), url.QueryEscape(value), url.PathEscape(value),
-			} {
-				if shape != "" && !slices.Contains(all, shape) {
-					all = append(all, shape)
-				}
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) }) // the longest first: one may contain another
-	for _, value := range all {
-		text = strings.ReplaceAll(text, value, hidden)
-	}
-	return text
-}
-
-func (s Secrets) hideAll(texts map[string]string) map[string]string {
+func hideAll(s Secrets, texts map[string]string) map[string]string {
 	if len(texts) == 0 {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/metric"
 )
 
@@ -66,9 +67,16 @@ func (p *pass) task(m *state) (t Task, missing bool, err error) {
 // bare is a task that needs no arguments.
 func (p *pass) bare(m *state) Task {
 	return Task{Request: metric.Request{
-		Run:    metric.Run{Namespace: p.Run.Namespace, Name: p.Run.Name, UID: p.Run.UID},
+		Run:    metric.Run{Namespace: p.Run.Namespace, Name: p.Run.Name, UID: p.Run.UID, StartedAt: startedAt(p.is)},
 		Metric: *m.metric,
 		Number: m.made() + 1,
 		Begun:  m.running().DeepCopy(),
 	}}
+}
+
+func startedAt(run *v1alpha1.AnalysisRun) time.Time {
+	if run.Status.StartedAt == nil {
+		return time.Time{}
+	}
+	return run.Status.StartedAt.Time
 }

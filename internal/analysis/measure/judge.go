@@ -18,7 +18,7 @@ func (p *pass) takeResults() {
 	for _, result := range p.Results {
 		for _, m := range p.metrics {
 			if m.metric.Name == result.Metric.Name && m.expects(result) {
-				m.add(p.measurement(result), result.Secrets.hideAll(result.Reading.About))
+				m.add(p.measurement(result), hideAll(result.Secrets, result.Reading.About))
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func (m *state) add(measured v1alpha1.Measurement, about map[string]string) {
 // measurement is a result with its verdict, and without what must not be shown.
 func (p *pass) measurement(r Result) v1alpha1.Measurement {
 	out := v1alpha1.Measurement{
-		StartedAt: p.moment(r.StartedAt), FinishedAt: p.moment(r.FinishedAt), Metadata: r.Secrets.hideAll(r.Reading.Metadata),
+		StartedAt: p.moment(r.StartedAt), FinishedAt: p.moment(r.FinishedAt), Metadata: hideAll(r.Secrets, r.Reading.Metadata),
 	}
 	if r.Begun != nil {
 		out.StartedAt = r.Begun.StartedAt

@@ -8,9 +8,16 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sluice-delivery/sluice/internal/metric"
+	"github.com/sluice-delivery/sluice/internal/metric/datadog"
+	"github.com/sluice-delivery/sluice/internal/metric/graphite"
+	"github.com/sluice-delivery/sluice/internal/metric/influxdb"
 	"github.com/sluice-delivery/sluice/internal/metric/job"
+	"github.com/sluice-delivery/sluice/internal/metric/kayenta"
+	"github.com/sluice-delivery/sluice/internal/metric/newrelic"
 	"github.com/sluice-delivery/sluice/internal/metric/prometheus"
 	"github.com/sluice-delivery/sluice/internal/metric/server"
+	"github.com/sluice-delivery/sluice/internal/metric/skywalking"
+	"github.com/sluice-delivery/sluice/internal/metric/wavefront"
 	"github.com/sluice-delivery/sluice/internal/metric/web"
 )
 
@@ -24,6 +31,8 @@ type Options struct {
 	PrometheusAddress string
 	// Network is what is asked over; nil for the default one.
 	Network *server.Network
+	// Env reads the controller's environment variables; nil for none.
+	Env func(string) string
 	// Jobs is where measurements run that are Jobs.
 	Jobs job.Provider
 }
@@ -31,8 +40,15 @@ type Options struct {
 // New returns all providers.
 func New(o Options) Registry {
 	return Registry{
+		"datadog":    datadog.Provider{Clock: o.Clock, Network: o.Network, Env: o.Env},
+		"graphite":   graphite.Provider{Network: o.Network},
+		"influxdb":   influxdb.Provider{Network: o.Network},
 		"job":        o.Jobs,
+		"kayenta":    kayenta.Provider{Clock: o.Clock, Network: o.Network},
+		"newRelic":   newrelic.Provider{Network: o.Network},
 		"prometheus": prometheus.Provider{Clock: o.Clock, Address: o.PrometheusAddress, Network: o.Network},
+		"skywalking": skywalking.Provider{Clock: o.Clock, Network: o.Network},
+		"wavefront":  wavefront.Provider{Clock: o.Clock, Network: o.Network},
 		"web":        web.Provider{Network: o.Network},
 	}
 }

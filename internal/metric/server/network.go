@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"k8s.io/utils/clock"
 )
 
 // Reach says which addresses requests may go to. Its zero value refuses what a measurement has no business with: this machine, the link,
@@ -96,7 +98,9 @@ func contains(ranges []netip.Prefix, a netip.Addr) bool {
 
 // Network is the connections of all measurements. Every provider dials through it.
 type Network struct {
-	checked, unchecked *http.Transport
+	checked, unchecked http.RoundTripper
+	clock              clock.Clock
+	backoff            time.Duration
 }
 
 // NewNetwork returns connections to what is in reach. The address is checked when its name has been resolved, at the moment of each
@@ -118,17 +122,26 @@ func NewNetwork(reach Reach) *Network {
 	checked.MaxIdleConns, checked.MaxIdleConnsPerHost = 500, 100 // many measurements ask one server at about the same time
 	unchecked := checked.Clone()
 	unchecked.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // as the user asked
-	return &Network{checked: checked, unchecked: unchecked}
+	return &Network{checked: checked, unchecked: unchecked, clock: clock.RealClock{}, backoff: firstBackoff}
+}
+
+// Over returns connections that are not checked, over which measurements ask again almost at once: for tests.
+func Over(transport http.RoundTripper) *Network {
+	return &Network{checked: transport, unchecked: transport, clock: clock.RealClock{}, backoff: time.Millisecond}
 }
 
 // Default is the network where nobody allows or denies anything.
 var Default = NewNetwork(Reach{})
 
-func (n *Network) transport(insecure bool) *http.Transport {
+func (n *Network) orDefault() *Network {
 	if n == nil {
-		n = Default
+		return Default
 	}
-	if insecure {
+	return n
+}
+
+func (n *Network) transport(insecure bool) http.RoundTripper {
+	if n = n.orDefault(); insecure {
 		return n.unchecked
 	}
 	return n.checked
