@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -58,4 +59,14 @@ func (c *connection) client(warnings io.Writer) func() (live.Client, error) {
 		}
 		return live.Client{Interface: client, Namespace: namespace}, nil
 	}
+}
+
+// cluster is what the kubeconfig calls the cluster, or its address.
+func (c *connection) cluster() string {
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(c.rules, &c.overrides)
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return ""
+	}
+	return cmp.Or(c.overrides.CurrentContext, raw.CurrentContext)
 }

@@ -118,9 +118,9 @@ func (a *app) root() *cobra.Command {
 		a.historyCommand(), a.diffCommand(),
 		a.promoteCommand(), a.abortCommand(), a.retryCommand(), a.pauseCommand(), a.restartCommand(), a.undoCommand(), a.setCommand(),
 		a.createCommand(), a.terminateCommand(), a.lintCommand(), a.simulateCommand(),
-		a.versionCommand(),
+		a.dashboardCommand(), a.versionCommand(),
 	)
-	for _, name := range []string{"dashboard", "notifications"} {
+	for _, name := range []string{"notifications"} {
 		root.AddCommand(a.laterCommand(name))
 	}
 	a.flags.add(root)

@@ -49,10 +49,11 @@ type Job struct {
 // jobNameKey is where a measurement of a job metric tells which Job it is.
 const jobNameKey = "job-name"
 
-func analysisRunOf(run *v1alpha1.AnalysisRun, now time.Time) AnalysisRun {
+// AnalysisRunOf is what a person sees of the run at this moment.
+func AnalysisRunOf(run *v1alpha1.AnalysisRun, now time.Time) AnalysisRun {
 	v := AnalysisRun{
 		Name:   run.Name,
-		Status: analysisStatus(run.Status.Phase, run.Status.Message),
+		Status: AnalysisStatus(run.Status.Phase, run.Status.Message),
 		Age:    age(run.CreationTimestamp.Time, now),
 	}
 	for _, m := range run.Status.MetricResults {
@@ -67,7 +68,7 @@ func analysisRunOf(run *v1alpha1.AnalysisRun, now time.Time) AnalysisRun {
 			if name == "" {
 				continue
 			}
-			job := Job{Name: name, Status: analysisStatus(measured.Phase, measured.Message)}
+			job := Job{Name: name, Status: AnalysisStatus(measured.Phase, measured.Message)}
 			if measured.StartedAt != nil {
 				job.Age = age(measured.StartedAt.Time, now)
 			}
@@ -84,13 +85,13 @@ func analysisRunsOf(runs []*v1alpha1.AnalysisRun, now time.Time) []AnalysisRun {
 	})
 	var out []AnalysisRun
 	for _, run := range runs {
-		out = append(out, analysisRunOf(run, now))
+		out = append(out, AnalysisRunOf(run, now))
 	}
 	return out
 }
 
-// analysisStatus is the phase of a measurement, an AnalysisRun or an Experiment. What no controller has looked at yet is pending.
-func analysisStatus(phase v1alpha1.AnalysisPhase, message string) Status {
+// AnalysisStatus is the phase of a measurement, an AnalysisRun or an Experiment. What no controller has looked at yet is pending.
+func AnalysisStatus(phase v1alpha1.AnalysisPhase, message string) Status {
 	if phase == "" {
 		phase = v1alpha1.AnalysisPhasePending
 	}

@@ -35,7 +35,7 @@ func ExperimentOf(o Objects, now time.Time) Experiment {
 		Name:      exp.Name,
 		Namespace: exp.Namespace,
 		Age:       age(exp.CreationTimestamp.Time, now),
-		Status:    analysisStatus(exp.Status.Phase, exp.Status.Message),
+		Status:    AnalysisStatus(exp.Status.Phase, exp.Status.Message),
 	}
 	if broken := exp.Unreadable.Of("spec"); len(broken) > 0 && !e.Over() && !strings.HasPrefix(e.Status.Message, v1alpha1.ReasonInvalidSpec) {
 		e.Status.Message = unreadable(broken).Message

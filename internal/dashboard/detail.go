@@ -1,0 +1,137 @@
+package dashboard
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/cli/act"
+	"github.com/sluice-delivery/sluice/internal/cli/live"
+	"github.com/sluice-delivery/sluice/internal/explain"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/view"
+)
+
+// details are what is read of a Rollout only while its page is open: the explanation, for which the engine looks at routes, Services and
+// templates, and the events. All viewers of a Rollout share one.
+type details struct {
+	client live.Client
+	clock  clock.Clock
+	// done is called when there is something new.
+	done func(types.NamespacedName)
+
+	mu  sync.Mutex
+	all map[types.NamespacedName]*detail
+}
+
+// detail is what is known of one Rollout. It is replaced, never changed, but for the fields below busy.
+type detail struct {
+	Explanation *explain.Explanation
+	Events      []*corev1.Event
+	// Err is why there is no explanation, EventsErr why there are no events.
+	Err, EventsErr error
+
+	// stamp is what of the cache it was made from, at when.
+	stamp string
+	at    time.Time
+	// busy is closed when a newer one is there, nil if none is being made.
+	busy chan struct{}
+}
+
+const (
+	// detailAge is how old an explanation may get while nothing changes: time passes, too.
+	detailAge = 15 * time.Second
+	// detailPace is how often one is made at most, and detailPatience how long a page waits for the first.
+	detailPace     = time.Second
+	detailPatience = 1500 * time.Millisecond
+	detailTimeout  = 20 * time.Second
+	detailsKept    = 200
+)
+
+// of is what is known of a Rollout. If that is not of this stamp, a newer one is being made, and the first is waited for, a little.
+func (d *details) of(ctx context.Context, name types.NamespacedName, o view.Objects, stamp string) detail {
+	d.mu.Lock()
+	known := d.all[name]
+	if known == nil {
+		d.prune()
+		known = &detail{}
+		d.all[name] = known
+	}
+	first := known.at.IsZero()
+	if known.busy == nil && (known.stamp != stamp || d.clock.Since(known.at) > detailAge) {
+		known.busy = make(chan struct{})
+		wait := max(0, detailPace-d.clock.Since(known.at))
+		if first {
+			wait = 0
+		}
+		go d.renew(name, o, stamp, wait, known.busy)
+	}
+	busy := known.busy
+	d.mu.Unlock()
+	if first && busy != nil {
+		select {
+		case <-busy:
+		case <-d.clock.After(detailPatience):
+		case <-ctx.Done():
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if now := d.all[name]; now != nil {
+		return *now
+	}
+	return detail{}
+}
+
+// prune forgets one that is not being made, if there are many.
+func (d *details) prune() {
+	for name, old := range d.all {
+		if len(d.all) < detailsKept {
+			return
+		}
+		if old.busy == nil {
+			delete(d.all, name)
+		}
+	}
+}
+
+func (d *details) renew(name types.NamespacedName, o view.Objects, stamp string, wait time.Duration, done chan struct{}) {
+	if wait > 0 {
+		<-d.clock.After(wait)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), detailTimeout)
+	defer cancel()
+	next := &detail{stamp: stamp, at: d.clock.Now()}
+	c := d.client
+	c.Namespace = name.Namespace
+	next.Explanation, next.Err = explained(ctx, c, name.Name, next.at)
+	next.Events, next.EventsErr = c.Events(ctx, o.Rollout.UID)
+	d.mu.Lock()
+	d.all[name] = next
+	d.mu.Unlock()
+	close(done)
+	d.done(name)
+}
+
+// explained is what `sluice explain` says.
+func explained(ctx context.Context, c live.Client, name string, now time.Time) (*explain.Explanation, error) {
+	seen, err := c.Observe(ctx, name, now)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := c.Objects(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	look := func(o *plan.Observed, need change.Need) error { return c.Look(ctx, o, need) }
+	e, err := explain.Of(seen, objects, look, act.AfterPromotion)
+	if err != nil {
+		return nil, err
+	}
+	return &e, nil
+}

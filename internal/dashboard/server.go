@@ -1,0 +1,222 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/sluice-delivery/sluice/internal/cli/live"
+)
+
+// Options are how a dashboard is run.
+type Options struct {
+	Clock clock.Clock
+	// Client acts as the person who runs the dashboard. Its namespace is the one that is shown, none for all.
+	Client live.Client
+	// Cluster is what to call the cluster.
+	Cluster string
+	// Root is the path below which everything is, without slashes; it may be empty.
+	Root string
+	// Hosts are the values of Host that this server answers to.
+	Hosts []string
+	// Bearer is the token that scripts send, empty if there is none.
+	Bearer string
+	// ReadOnly refuses everything that changes something.
+	ReadOnly bool
+	// Invited is called with the token of the link that lets the next browser in.
+	Invited func(token string)
+}
+
+// Server is the dashboard.
+type Server struct {
+	Options
+	guard   *guard
+	hub     *hub
+	cache   *live.Cache
+	details *details
+	cookie  string
+	started time.Time
+
+	mu sync.Mutex
+	// rights are the answers of the API server about what one may do, by namespace.
+	rights map[string]rights
+}
+
+// New makes a dashboard that watches nothing before Run.
+func New(o Options) *Server {
+	s := &Server{Options: o, guard: newGuard(o.Hosts, o.Bearer, o.Invited), rights: map[string]rights{}, started: o.Clock.Now()}
+	s.cache = live.NewCache(o.Client, func(name types.NamespacedName) { s.hub.changed(name) })
+	s.hub = newHub(s.cache, o.Clock.Now)
+	s.details = &details{client: o.Client, clock: o.Clock, done: s.hub.tell, all: map[types.NamespacedName]*detail{}}
+	s.cookie = "sluice-dashboard"
+	if len(o.Hosts) > 0 {
+		_, port, _ := strings.Cut(o.Hosts[0], ":") // cookies do not keep ports apart
+		s.cookie += "-" + port
+	}
+	return s
+}
+
+// Run watches the cluster until ctx ends.
+func (s *Server) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	running.Go(func() { s.cache.Run(ctx) })
+	running.Go(func() { s.hub.run(ctx, s.Clock.After) })
+	running.Wait()
+}
+
+// path is a path of this server.
+func (s *Server) path(parts ...string) string {
+	path := ""
+	if s.Root != "" {
+		path = "/" + s.Root
+	}
+	return path + "/" + strings.Join(parts, "/")
+}
+
+// Handler answers requests.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	page := func(pattern string, h func(http.ResponseWriter, *http.Request, identity)) {
+		method, path, _ := strings.Cut(pattern, " ")
+		mux.HandleFunc(method+" "+s.path(path), func(w http.ResponseWriter, r *http.Request) {
+			if id, ok := s.let(w, r); ok {
+				h(w, r, id)
+			}
+		})
+	}
+	if s.Root != "" {
+		mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, s.path(), http.StatusFound) })
+	}
+	mux.HandleFunc("GET "+s.path("login"), s.login)
+	mux.HandleFunc("GET "+s.path("static", "{file}"), s.static)
+	page("GET {$}", s.listPage)
+	page("GET session", func(w http.ResponseWriter, _ *http.Request, _ identity) { w.WriteHeader(http.StatusNoContent) })
+	page("GET rollout/{namespace}/{name}", s.rolloutPage)
+	page("GET rollout/{namespace}/{name}/{action}", s.confirmPage)
+	page("POST rollout/{namespace}/{name}/{action}", s.perform)
+	page("GET {namespace}", func(w http.ResponseWriter, r *http.Request, _ identity) {
+		http.Redirect(w, r, s.path()+filter{Namespace: r.PathValue("namespace"), Size: pageSize}.Query(), http.StatusFound)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		headers(w)
+		if p := s.guard.check(r, s.Clock.Now()); p != nil {
+			s.refuse(w, r, *p)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, bodyBytes)
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// let finds out who sends a request. A browser that is not known is told how to be.
+func (s *Server) let(w http.ResponseWriter, r *http.Request) (identity, bool) {
+	id := s.guard.identify(r, s.cookie)
+	if !id.known {
+		s.refuse(w, r, problem{http.StatusUnauthorized, "This browser has not been let in. Open the link that the dashboard printed; each link works once, and after that a new one is printed."})
+	}
+	return id, id.known
+}
+
+// login exchanges the token of a link for a cookie, so that the token is neither in the history nor in a bookmark.
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	if !s.guard.logins.AllowN(s.Clock.Now(), 1) {
+		s.refuse(w, r, problem{http.StatusTooManyRequests, "Too many attempts. Wait a minute and try again."})
+		return
+	}
+	if !s.guard.identify(r, s.cookie).known {
+		if !s.guard.admit(r.URL.Query().Get("token")) {
+			s.refuse(w, r, problem{http.StatusUnauthorized, "This link was used before, or is not one of this dashboard. Open the one that it printed last."})
+			return
+		}
+		http.SetCookie(w, &http.Cookie{Name: s.cookie, Value: s.guard.session(), Path: s.path(), HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	}
+	next := s.path()
+	if wanted := r.URL.Query().Get("next"); strings.HasPrefix(wanted, next) && !strings.ContainsAny(wanted, "\\\r\n") && !strings.HasPrefix(wanted, "//") {
+		next = wanted
+	}
+	http.Redirect(w, r, next, http.StatusSeeOther)
+}
+
+// refuse answers with a page, or for programs with a line.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, p problem) {
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		http.Error(w, p.text, p.status)
+		return
+	}
+	s.write(w, p.status, "problem", layout{Title: http.StatusText(p.status)}, struct {
+		Text string
+		// Again is where the browser may be known after all: it keeps the cookie back when a link of another site was followed.
+		Again string
+	}{p.text, again(r, p)})
+}
+
+func again(r *http.Request, p problem) string {
+	if p.status == http.StatusUnauthorized && r.Method == http.MethodGet && !strings.HasSuffix(r.URL.Path, "/login") {
+		return r.URL.RequestURI()
+	}
+	return ""
+}
+
+// named is the Rollout that a request is about.
+func named(r *http.Request) types.NamespacedName {
+	return types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+}
+
+// missing says that there is no such object, or that nobody knows yet.
+func (s *Server) missing(w http.ResponseWriter, r *http.Request, noun string, name types.NamespacedName) {
+	if !s.cache.Synced() {
+		text := "The cluster's Rollouts have not been read yet."
+		if err := s.cache.Trouble(); err != nil {
+			text = fmt.Sprintf("The cluster's Rollouts cannot be read: %v", err)
+		}
+		s.refuse(w, r, problem{http.StatusServiceUnavailable, text})
+		return
+	}
+	s.refuse(w, r, problem{http.StatusNotFound, fmt.Sprintf("There is no %s '%s' in namespace '%s'.", noun, name.Name, name.Namespace)})
+}
+
+// rights are what one may do in a namespace.
+type rights struct {
+	at time.Time
+	// spec and status are why one may not write these, empty if one may.
+	spec, status string
+}
+
+// rightsAge is how long an answer about rights is kept.
+const rightsAge = time.Minute
+
+// may asks what one may do in a namespace. Where nobody answers, nothing is greyed out: the API server decides in any case.
+func (s *Server) may(ctx context.Context, namespace string) rights {
+	now := s.Clock.Now()
+	s.mu.Lock()
+	known, ok := s.rights[namespace]
+	s.mu.Unlock()
+	if ok && now.Sub(known.at) < rightsAge {
+		return known
+	}
+	c := s.Client
+	c.Namespace = namespace
+	known = rights{at: now}
+	for _, ask := range []struct {
+		subresource string
+		into        *string
+	}{{"", &known.spec}, {"status", &known.status}} {
+		if allowed, why, err := c.May(ctx, "patch", ask.subresource); err == nil && !allowed {
+			*ask.into = why
+		}
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return known
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rights[namespace] = known
+	return known
+}
