@@ -12,7 +12,7 @@ import (
 // a version that never served. Where that is not known for certain the version has its delay, and its gates again if it comes back.
 func (p *BySwitch) overtake() {
 	last := p.world.Find(p.update.Was.CurrentPodHash)
-	if !p.update.Begun || p.update.Deserted() || last == nil || last.Desired() == 0 || last == p.world.New || last == p.world.Stable ||
+	if !p.update.Begun || last == nil || last.Desired() == 0 || last == p.world.New || last == p.world.Stable ||
 		last.Hash == p.update.Was.BlueGreen.ActiveSelector {
 		return
 	}
@@ -21,7 +21,7 @@ func (p *BySwitch) overtake() {
 		return
 	}
 	world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
-	if edited || p.mayHaveServed(last) {
+	if edited || p.mayHaveServed(last) || p.update.Deserted() {
 		return
 	}
 	world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, p.world.Second().UTC().Format(time.RFC3339))

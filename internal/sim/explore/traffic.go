@@ -188,6 +188,11 @@ func (r *rules) delays(p sim.Pass, s spec.Rollout) {
 		return
 	}
 	r.seeDelays(resolved{s, true})
+	for _, rs := range p.Observed.ReplicaSets {
+		if replicas(rs) == 0 && rs.Status.Replicas == 0 && !p.Stale {
+			delete(r.left, hashOf(rs)) // none of its pods has ever served
+		}
+	}
 	status := after(p)
 	for _, c := range p.Plan.Shrink {
 		u, ok := c.(change.UpdateReplicaSet)
@@ -219,9 +224,10 @@ func (r *rules) tooEarly(hash string) bool {
 	return ok && r.world.Now().Before(d.at.Add(d.delay))
 }
 
-// createdAfter reports whether a ReplicaSet is another than the one of its hash that served at some time.
+// createdAfter reports whether a ReplicaSet is another than the one of its hash that served at some time. One that is created in that second is: no
+// pod is available as fast as that.
 func createdAfter(rs *appsv1.ReplicaSet, at time.Time) bool {
-	return rs != nil && rs.CreationTimestamp.After(at)
+	return rs != nil && !rs.CreationTimestamp.Time.Before(at.Truncate(time.Second))
 }
 
 // newerKept is how many old versions with pods are newer than the given one.
