@@ -40,7 +40,7 @@ func (p *problems) analysis(field string, a *v1alpha1.RolloutAnalysis) *Analysis
 		return nil
 	}
 	if len(a.Templates) == 0 {
-		p.add(field+".templates", `is empty: name at least one AnalysisTemplate, as "- templateName: <name>"`)
+		p.add(field+".templates", `name at least one AnalysisTemplate under templates, as "- templateName: <name>"`)
 	}
 	for i, arg := range a.Args {
 		from := arg.ValueFrom

@@ -44,7 +44,7 @@ func (p *problems) blueGreen(b *v1alpha1.BlueGreenStrategy, replicas int32, hist
 		p.add(blueGreenField+".activeService", "is empty: name the Service that production traffic goes through")
 	}
 	if b.ActiveService != "" && b.ActiveService == b.PreviewService {
-		p.add(blueGreenField+".previewService", "%q is the activeService too: name another Service, or leave it out", b.PreviewService)
+		p.add(blueGreenField+".previewService", "previewService must be another Service than activeService; leave it out if there is none: both are %q", b.PreviewService)
 	}
 	out := BlueGreen{
 		ActiveService:               b.ActiveService,
@@ -62,7 +62,7 @@ func (p *problems) blueGreen(b *v1alpha1.BlueGreenStrategy, replicas int32, hist
 	out.NewMetadata, out.StableMetadata = metadata(b.PreviewMetadata), metadata(b.ActiveMetadata)
 	out.AntiAffinity = p.antiAffinity(blueGreenField+".antiAffinity", b.AntiAffinity)
 	if b.ScaleDownDelayRevisionLimit != nil && out.ScaleDownDelayRevisionLimit > historyLimit {
-		p.add(blueGreenField+".scaleDownDelayRevisionLimit", "%d is more than spec.revisionHistoryLimit, which is %d: old versions beyond that are deleted",
+		p.add(blueGreenField+".scaleDownDelayRevisionLimit", "scaleDownDelayRevisionLimit must not exceed revisionHistoryLimit (10 unless set): lower the one or raise the other: they are %d and %d",
 			out.ScaleDownDelayRevisionLimit, historyLimit)
 	}
 	for _, n := range []struct {

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
@@ -41,7 +41,7 @@ func (p *problems) canaryServices(out *Canary, c *v1alpha1.CanaryStrategy) {
 	out.CanaryService = Reference{canaryField + ".canaryService", c.CanaryService}
 	out.StableService = Reference{canaryField + ".stableService", c.StableService}
 	if c.CanaryService != "" && c.CanaryService == c.StableService {
-		p.add(out.CanaryService.Field, "%q is the stableService too: name another Service, each is pointed at one version only", c.CanaryService)
+		p.add(out.CanaryService.Field, "canaryService and stableService must be two different Services: each is pointed at one version only, and both are %q", c.CanaryService)
 	}
 	pair := c.PingPong
 	if pair == nil {
@@ -54,9 +54,9 @@ func (p *problems) canaryServices(out *Canary, c *v1alpha1.CanaryStrategy) {
 	case pair.PingService == "" || pair.PongService == "":
 		p.add(canaryField+".pingPong", "pingService is %q and pongService %q: name two Services", pair.PingService, pair.PongService)
 	case pair.PingService == pair.PongService:
-		p.add(canaryField+".pingPong.pongService", "%q is the pingService too: name two Services that take turns", pair.PongService)
+		p.add(canaryField+".pingPong.pongService", "pingService and pongService must be two different Services: both are %q", pair.PongService)
 	case c.TrafficRouting == nil:
-		p.add(canaryField+".pingPong", "needs trafficRouting: add a router, or use canaryService and stableService")
+		p.add(canaryField+".pingPong", "pingPong needs trafficRouting with alb, istio, gatewayAPI or a plugin: use canaryService and stableService instead")
 	case withoutPingPong(c.TrafficRouting) != "":
 		p.add(canaryField+".pingPong", "does not work with %s, whose objects name one stable Service: use canaryService and stableService", withoutPingPong(c.TrafficRouting))
 	}
@@ -67,14 +67,18 @@ func (p *problems) canaryServices(out *Canary, c *v1alpha1.CanaryStrategy) {
 
 // withoutRouter refuses what makes no sense where the share of the pods is the share of the traffic.
 func (p *problems) withoutRouter(c *v1alpha1.CanaryStrategy) {
-	for _, f := range []optional{
-		{"scaleDownDelaySeconds", c.ScaleDownDelaySeconds != nil},
-		{"dynamicStableScale", c.DynamicStableScale},
-		{"minPodsPerReplicaSet", c.MinPodsPerReplicaSet != nil},
-		{"enforceMaxSurge", c.EnforceMaxSurge},
+	const share = "the share of the pods is the share of the traffic"
+	for _, f := range []struct {
+		optional
+		why string
+	}{
+		{optional{"scaleDownDelaySeconds", c.ScaleDownDelaySeconds != nil}, share + ", and old pods go as new ones come"},
+		{optional{"dynamicStableScale", c.DynamicStableScale}, "the stable version shrinks anyway"},
+		{optional{"minPodsPerReplicaSet", c.MinPodsPerReplicaSet != nil}, share},
+		{optional{"enforceMaxSurge", c.EnforceMaxSurge}, share},
 	} {
 		if f.set {
-			p.add(canaryField+"."+f.name, "needs trafficRouting: remove it, without a router the share of the pods is the share of the traffic")
+			p.add(canaryField+"."+f.name, "%s needs trafficRouting; remove it: without a router %s", f.name, f.why)
 		}
 	}
 }
@@ -106,13 +110,13 @@ func (p *problems) traffic(c *v1alpha1.CanaryStrategy, namespace string, replica
 		p.add(canaryField+".canaryService", "Canary service and Stable service must to be set to use Traffic Routing: it tells the versions apart by them")
 	}
 	if t.DynamicStableScale && c.ScaleDownDelaySeconds != nil {
-		p.add(canaryField+".scaleDownDelaySeconds", "cannot be combined with dynamicStableScale, which scales the old version down with its traffic: remove one of the two")
+		p.add(canaryField+".scaleDownDelaySeconds", "scaleDownDelaySeconds cannot be combined with dynamicStableScale, which scales the old version down with its traffic: remove one of the two")
 	}
 	if t.EnforceMaxSurge && !t.DynamicStableScale {
-		p.add(canaryField+".enforceMaxSurge", "needs dynamicStableScale: while the stable version keeps all its pods, the new one cannot have as many")
+		p.add(canaryField+".enforceMaxSurge", "enforceMaxSurge needs dynamicStableScale: while the stable version keeps all its pods, the new one cannot have as many")
 	}
 	if c.ScaleDownDelayRevisionLimit != nil && t.ScaleDownDelayRevisionLimit > historyLimit {
-		p.add(canaryField+".scaleDownDelayRevisionLimit", "%d is more than spec.revisionHistoryLimit, which is %d: old versions beyond that are deleted",
+		p.add(canaryField+".scaleDownDelayRevisionLimit", "scaleDownDelayRevisionLimit must not exceed revisionHistoryLimit (10 unless set): lower the one or raise the other: they are %d and %d",
 			t.ScaleDownDelayRevisionLimit, historyLimit)
 	}
 	for _, n := range []struct {
@@ -150,7 +154,7 @@ func (p *problems) maxTrafficWeight(field string, t *v1alpha1.RolloutTrafficRout
 // setCanaryScale reads a step that sizes the new version apart from its traffic.
 func (p *problems) setCanaryScale(field string, s *v1alpha1.SetCanaryScale, c Canary) Step {
 	if c.Traffic == nil {
-		p.add(field, "needs trafficRouting: without a router the share of the pods is the share of the traffic, so use setWeight")
+		p.add(field, "setCanaryScale needs trafficRouting: without a router the share of the pods is the share of the traffic, so use setWeight")
 	}
 	set := 0
 	for _, is := range []bool{s.Replicas != nil, s.Weight != nil, s.MatchTrafficWeight} {
@@ -189,7 +193,7 @@ func (p *problems) managedRoute(field, name string, t *Traffic) {
 			return
 		}
 	}
-	p.add(field+".name", "%s is not among trafficRouting.managedRoutes: list it there, as \"- name: <route>\"", strconv.Quote(name))
+	p.add(field+".name", `the name of every %s must be listed in trafficRouting.managedRoutes, as "- name: <route>": %q is not`, field[strings.LastIndex(field, ".")+1:], name)
 }
 
 // stringMatch checks that a comparison is one.

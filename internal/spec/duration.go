@@ -8,10 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-var (
-	errDuration = errors.New(`write a number of seconds or a Go duration such as "30s", "10m" or "1h30m"`)
-	errNegative = errors.New("a pause cannot be shorter than nothing; leave the duration out to pause until someone resumes")
-)
+// errDuration is what the schema says too, so that `kubectl apply` and the controller report the same.
+var errDuration = errors.New("must be seconds such as 30, or a length of time with units h, m, s and ms such as 30s, 10m or 1h30m (a day is 24h), and not negative; leave duration out to wait for a promotion")
 
 // PauseDuration parses the duration of a pause step: a number is seconds, as is a text with only digits; other texts are Go
 // durations.
@@ -31,7 +29,7 @@ func PauseDuration(d intstr.IntOrString) (time.Duration, error) {
 
 func notNegative(d time.Duration) (time.Duration, error) {
 	if d < 0 {
-		return 0, errNegative
+		return 0, errDuration
 	}
 	return d, nil
 }

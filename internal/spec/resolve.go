@@ -56,14 +56,15 @@ func Resolve(ro *v1alpha1.Rollout) (Rollout, []Problem) {
 	p.general(ro, r)
 	switch strategy := ro.Spec.Strategy; {
 	case strategy.Canary != nil && strategy.BlueGreen != nil:
-		p.add("spec.strategy", "Multiple Strategies can not be listed: keep either canary or blueGreen")
+		p.add("spec.strategy", "Multiple Strategies can not be listed: set only one of canary and blueGreen: remove the other")
 	case strategy.Canary != nil:
 		r.Strategy = p.canary(ro, r.Replicas, r.RevisionHistoryLimit)
 		r.StepHash = StepHash(strategy.Canary.Steps)
 	case strategy.BlueGreen != nil:
 		r.Strategy = p.blueGreen(strategy.BlueGreen, r.Replicas, r.RevisionHistoryLimit)
 	default:
-		p.add("spec.strategy", "Rollout has missing field '.spec.strategy.canary or .spec.strategy.blueGreen': add one of them")
+		p.add("spec.strategy", "Rollout has missing field '.spec.strategy.canary or .spec.strategy.blueGreen': "+
+			"set canary or blueGreen: canary moves traffic a part at a time (canary: {} is a rolling update), blueGreen all at once")
 	}
 	p.metadata(ro)
 	p.serviceNames(ro)
@@ -125,7 +126,7 @@ func (p *problems) general(ro *v1alpha1.Rollout, r Rollout) {
 	notNegative("minReadySeconds", s.MinReadySeconds)
 	notNegative("revisionHistoryLimit", int32(r.RevisionHistoryLimit))
 	if r.ProgressDeadline <= seconds(s.MinReadySeconds) {
-		p.add("spec.progressDeadlineSeconds", "%d must be greater than minReadySeconds, which is %d",
+		p.add("spec.progressDeadlineSeconds", "progressDeadlineSeconds (600 unless set) must be greater than minReadySeconds, or no pod could become available in time: they are %d and %d",
 			int(r.ProgressDeadline.Seconds()), s.MinReadySeconds)
 	}
 	p.selector(s)
@@ -136,7 +137,7 @@ func (p *problems) selector(s v1alpha1.RolloutSpec) {
 		return
 	}
 	if s.Selector == nil {
-		p.add("spec.selector", "Rollout has missing field '.spec.selector': write matchLabels that the pod template's labels fulfil")
+		p.add("spec.selector", "Rollout has missing field '.spec.selector': repeat some of template.metadata.labels under selector.matchLabels")
 		return
 	}
 	selector, err := metav1.LabelSelectorAsSelector(s.Selector)
@@ -144,10 +145,10 @@ func (p *problems) selector(s v1alpha1.RolloutSpec) {
 	case err != nil:
 		p.add("spec.selector", "%s", err)
 	case selector.Empty():
-		p.add("spec.selector", "empty selector is invalid for deployment: write matchLabels that the pod template's labels fulfil")
+		p.add("spec.selector", "empty selector is invalid for deployment: it would select every pod in the namespace: repeat some of template.metadata.labels under matchLabels")
 	case !selector.Matches(labels.Set(s.Template.Labels)):
-		p.add("spec.template.metadata.labels", "%s does not match spec.selector, which is %q: give the template these labels",
-			labels.Set(s.Template.Labels), selector)
+		p.add("spec.template.metadata.labels", "template.metadata.labels must have every label of selector.matchLabels, with the same value, or the Rollout would not find its own pods: "+
+			"they are %q, and the selector is %q", labels.Set(s.Template.Labels), selector)
 	}
 }
 
@@ -169,7 +170,7 @@ func (p *problems) limits(c *v1alpha1.CanaryStrategy, replicas int32) (surge, un
 	surge = p.amount(canaryField+".maxSurge", c.MaxSurge, v1alpha1.DefaultMaxSurge, replicas, true)
 	unavailable = p.amount(canaryField+".maxUnavailable", c.MaxUnavailable, v1alpha1.DefaultMaxUnavailable, replicas, false)
 	if c.MaxSurge != nil && c.MaxUnavailable != nil && isZero(*c.MaxSurge) && isZero(*c.MaxUnavailable) {
-		p.add(canaryField+".maxSurge", "MaxSurge and MaxUnavailable both can not be zero: allow at least one pod more or one pod less")
+		p.add(canaryField+".maxSurge", "MaxSurge and MaxUnavailable both can not be zero: no pod could ever be replaced: set one of them to at least 1")
 	}
 	if surge == 0 && unavailable == 0 {
 		unavailable = 1
@@ -185,7 +186,7 @@ func (p *problems) amount(field string, v *intstr.IntOrString, byDefault string,
 	pods := max(0, replicas) // fewer than none is told of elsewhere
 	n, err := intstr.GetScaledValueFromIntOrPercent(&amount, int(pods), roundUp)
 	if err != nil || n < 0 {
-		p.add(field, "%q is neither a number of pods nor a share of them: write for example 2 or \"25%%\"", amount.String())
+		p.add(field, "%q must be a number of pods such as 1, or a percentage such as 25%%; neither can be negative", amount.String())
 		return 0
 	}
 	return int32(min(n, math.MaxInt32-int(pods))) // with the pods it must remain a number
@@ -207,6 +208,8 @@ func isZero(v intstr.IntOrString) bool {
 	return digits != "" && strings.Trim(digits, "0") == ""
 }
 
+const oneKind = "a step must have exactly one of setWeight, pause, experiment, analysis, setCanaryScale, setHeaderRoute, setMirrorRoute and plugin"
+
 func (p *problems) step(field string, s *v1alpha1.CanaryStep, c Canary) Step {
 	known := []optional{
 		{"setWeight", s.SetWeight != nil},
@@ -226,11 +229,11 @@ func (p *problems) step(field string, s *v1alpha1.CanaryStep, c Canary) Step {
 	}
 	switch len(set) {
 	case 0:
-		p.add(field, "a step must have exactly one of setWeight, pause, experiment, analysis, setCanaryScale, setHeaderRoute, setMirrorRoute and plugin")
+		p.add(field, `%s; begin each with its own "- "`, oneKind)
 		return nil
 	case 1:
 	default:
-		p.add(field, "a step does one thing, this one has %s: make a step of each", strings.Join(set, " and "))
+		p.add(field, `%s; begin each with its own "- ": this one has %s`, oneKind, strings.Join(set, " and "))
 		return nil
 	}
 	switch {
@@ -262,7 +265,7 @@ func (p *problems) pause(field string, d *intstr.IntOrString) Step {
 	}
 	duration, err := PauseDuration(*d)
 	if err != nil {
-		p.add(field, "%q: %s", d.String(), err)
+		p.add(field, "%q %s", d.String(), err)
 	}
 	return Pause{Duration: duration, Written: d.String()}
 }

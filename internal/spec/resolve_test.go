@@ -68,7 +68,8 @@ func number(n int32) *int32 { return &n }
 
 // Every problem names the field, the value where there is one, and what to write instead.
 func TestProblems(t *testing.T) {
-	const needsRouter = "needs trafficRouting: remove it, without a router the share of the pods is the share of the traffic"
+	const needsRouter = " needs trafficRouting; remove it: without a router "
+	const share = "the share of the pods is the share of the traffic"
 
 	const notYet = "this version of Sluice does not support the field yet; remove it, or stay with the controller you have"
 	for name, c := range map[string]struct {
@@ -89,51 +90,51 @@ func TestProblems(t *testing.T) {
 		},
 		"a deadline before a pod can be ready": {
 			func(s *v1alpha1.RolloutSpec) { s.MinReadySeconds, s.ProgressDeadlineSeconds = 60, number(60) },
-			[]string{"spec.progressDeadlineSeconds: 60 must be greater than minReadySeconds, which is 60"},
+			[]string{"spec.progressDeadlineSeconds: progressDeadlineSeconds (600 unless set) must be greater than minReadySeconds, or no pod could become available in time: they are 60 and 60"},
 		},
 		"no selector": {
 			func(s *v1alpha1.RolloutSpec) { s.Selector = nil },
-			[]string{"spec.selector: Rollout has missing field '.spec.selector': write matchLabels that the pod template's labels fulfil"},
+			[]string{"spec.selector: Rollout has missing field '.spec.selector': repeat some of template.metadata.labels under selector.matchLabels"},
 		},
 		"an empty selector": {
 			func(s *v1alpha1.RolloutSpec) { s.Selector = &metav1.LabelSelector{} },
-			[]string{"spec.selector: empty selector is invalid for deployment: write matchLabels that the pod template's labels fulfil"},
+			[]string{"spec.selector: empty selector is invalid for deployment: it would select every pod in the namespace: repeat some of template.metadata.labels under matchLabels"},
 		},
 		"a selector for other pods": {
 			func(s *v1alpha1.RolloutSpec) { s.Template.Labels = map[string]string{"app": "other"} },
-			[]string{`spec.template.metadata.labels: app=other does not match spec.selector, which is "app=web": give the template these labels`},
+			[]string{`spec.template.metadata.labels: template.metadata.labels must have every label of selector.matchLabels, with the same value, or the Rollout would not find its own pods: they are "app=other", and the selector is "app=web"`},
 		},
 		"no strategy": {
 			func(s *v1alpha1.RolloutSpec) { s.Strategy = v1alpha1.RolloutStrategy{} },
-			[]string{"spec.strategy: Rollout has missing field '.spec.strategy.canary or .spec.strategy.blueGreen': add one of them"},
+			[]string{"spec.strategy: Rollout has missing field '.spec.strategy.canary or .spec.strategy.blueGreen': set canary or blueGreen: canary moves traffic a part at a time (canary: {} is a rolling update), blueGreen all at once"},
 		},
 		"two strategies": {
 			func(s *v1alpha1.RolloutSpec) { s.Strategy.BlueGreen = &v1alpha1.BlueGreenStrategy{ActiveService: "a"} },
-			[]string{"spec.strategy: Multiple Strategies can not be listed: keep either canary or blueGreen"},
+			[]string{"spec.strategy: Multiple Strategies can not be listed: set only one of canary and blueGreen: remove the other"},
 		},
 		"nothing may move": {
 			limits("0", "0%"),
-			[]string{"spec.strategy.canary.maxSurge: MaxSurge and MaxUnavailable both can not be zero: allow at least one pod more or one pod less"},
+			[]string{"spec.strategy.canary.maxSurge: MaxSurge and MaxUnavailable both can not be zero: no pod could ever be replaced: set one of them to at least 1"},
 		},
 		"a surge of words": {
 			limits("many", "1"),
-			[]string{`spec.strategy.canary.maxSurge: "many" is neither a number of pods nor a share of them: write for example 2 or "25%"`},
+			[]string{`spec.strategy.canary.maxSurge: "many" must be a number of pods such as 1, or a percentage such as 25%; neither can be negative`},
 		},
 		"fewer than none unavailable": {
 			limits("1", "-1"),
-			[]string{`spec.strategy.canary.maxUnavailable: "-1" is neither a number of pods nor a share of them: write for example 2 or "25%"`},
+			[]string{`spec.strategy.canary.maxUnavailable: "-1" must be a number of pods such as 1, or a percentage such as 25%; neither can be negative`},
 		},
 		"an empty share": {
 			canary(func(c *v1alpha1.CanaryStrategy) { c.MaxSurge = &intstr.IntOrString{Type: intstr.String} }),
-			[]string{`spec.strategy.canary.maxSurge: "" is neither a number of pods nor a share of them: write for example 2 or "25%"`},
+			[]string{`spec.strategy.canary.maxSurge: "" must be a number of pods such as 1, or a percentage such as 25%; neither can be negative`},
 		},
 		"a step that does nothing": {
 			steps(weight(10), v1alpha1.CanaryStep{}),
-			[]string{"spec.strategy.canary.steps[1]: a step must have exactly one of setWeight, pause, experiment, analysis, setCanaryScale, setHeaderRoute, setMirrorRoute and plugin"},
+			[]string{`spec.strategy.canary.steps[1]: a step must have exactly one of setWeight, pause, experiment, analysis, setCanaryScale, setHeaderRoute, setMirrorRoute and plugin; begin each with its own "- "`},
 		},
 		"a step that does two things": {
 			steps(v1alpha1.CanaryStep{SetWeight: number(10), Pause: &v1alpha1.RolloutPause{}}),
-			[]string{"spec.strategy.canary.steps[0]: a step does one thing, this one has setWeight and pause: make a step of each"},
+			[]string{`spec.strategy.canary.steps[0]: a step must have exactly one of setWeight, pause, experiment, analysis, setCanaryScale, setHeaderRoute, setMirrorRoute and plugin; begin each with its own "- ": this one has setWeight and pause`},
 		},
 		"more than all": {
 			steps(weight(101)),
@@ -141,11 +142,11 @@ func TestProblems(t *testing.T) {
 		},
 		"a pause in words": {
 			steps(pause(intstr.FromString("soon"))),
-			[]string{`spec.strategy.canary.steps[0].pause.duration: "soon": write a number of seconds or a Go duration such as "30s", "10m" or "1h30m"`},
+			[]string{`spec.strategy.canary.steps[0].pause.duration: "soon" must be seconds such as 30, or a length of time with units h, m, s and ms such as 30s, 10m or 1h30m (a day is 24h), and not negative; leave duration out to wait for a promotion`},
 		},
 		"a pause backwards": {
 			steps(pause(intstr.FromInt32(-1))),
-			[]string{`spec.strategy.canary.steps[0].pause.duration: "-1": a pause cannot be shorter than nothing; leave the duration out to pause until someone resumes`},
+			[]string{`spec.strategy.canary.steps[0].pause.duration: "-1" must be seconds such as 30, or a length of time with units h, m, s and ms such as 30s, 10m or 1h30m (a day is 24h), and not negative; leave duration out to wait for a promotion`},
 		},
 		"a threshold above all": {
 			canary(func(c *v1alpha1.CanaryStrategy) {
@@ -160,17 +161,17 @@ func TestProblems(t *testing.T) {
 				c.Steps = []v1alpha1.CanaryStep{{SetCanaryScale: &v1alpha1.SetCanaryScale{Replicas: number(1)}}, {SetHeaderRoute: &v1alpha1.SetHeaderRoute{Name: "h"}}}
 			}),
 			[]string{
-				"spec.strategy.canary.scaleDownDelaySeconds: " + needsRouter,
-				"spec.strategy.canary.dynamicStableScale: " + needsRouter,
-				"spec.strategy.canary.minPodsPerReplicaSet: " + needsRouter,
-				"spec.strategy.canary.enforceMaxSurge: " + needsRouter,
-				"spec.strategy.canary.steps[0].setCanaryScale: needs trafficRouting: without a router the share of the pods is the share of the traffic, so use setWeight",
+				"spec.strategy.canary.scaleDownDelaySeconds: scaleDownDelaySeconds" + needsRouter + share + ", and old pods go as new ones come",
+				"spec.strategy.canary.dynamicStableScale: dynamicStableScale" + needsRouter + "the stable version shrinks anyway",
+				"spec.strategy.canary.minPodsPerReplicaSet: minPodsPerReplicaSet" + needsRouter + share,
+				"spec.strategy.canary.enforceMaxSurge: enforceMaxSurge" + needsRouter + share,
+				"spec.strategy.canary.steps[0].setCanaryScale: setCanaryScale needs trafficRouting: without a router the share of the pods is the share of the traffic, so use setWeight",
 				"spec.strategy.canary.steps[1].setHeaderRoute: needs trafficRouting: without a router no request can be told from another",
 			},
 		},
 		"two Services that are one": {
 			canary(func(c *v1alpha1.CanaryStrategy) { c.CanaryService, c.StableService = "web", "web" }),
-			[]string{`spec.strategy.canary.canaryService: "web" is the stableService too: name another Service, each is pointed at one version only`},
+			[]string{`spec.strategy.canary.canaryService: canaryService and stableService must be two different Services: each is pointed at one version only, and both are "web"`},
 		},
 		"a router without Services": {
 			routed(func(c *v1alpha1.CanaryStrategy) { c.StableService = "" }),
@@ -183,8 +184,8 @@ func TestProblems(t *testing.T) {
 				c.TrafficRouting.MaxTrafficWeight = number(1000)
 			}),
 			[]string{
-				"spec.strategy.canary.scaleDownDelaySeconds: cannot be combined with dynamicStableScale, which scales the old version down with its traffic: remove one of the two",
-				"spec.strategy.canary.scaleDownDelayRevisionLimit: 11 is more than spec.revisionHistoryLimit, which is 10: old versions beyond that are deleted",
+				"spec.strategy.canary.scaleDownDelaySeconds: scaleDownDelaySeconds cannot be combined with dynamicStableScale, which scales the old version down with its traffic: remove one of the two",
+				"spec.strategy.canary.scaleDownDelayRevisionLimit: scaleDownDelayRevisionLimit must not exceed revisionHistoryLimit (10 unless set): lower the one or raise the other: they are 11 and 10",
 				"spec.strategy.canary.abortScaleDownDelaySeconds: -1 is negative: write 0 or more",
 				"spec.strategy.canary.minPodsPerReplicaSet: -2 is negative: write 0 or more",
 				"spec.strategy.canary.trafficRouting.maxTrafficWeight: works with nginx and plugins only: remove it, and give setWeight in percent",
@@ -196,14 +197,14 @@ func TestProblems(t *testing.T) {
 		},
 		"a limit of pods that nothing keeps to": {
 			routed(func(c *v1alpha1.CanaryStrategy) { c.EnforceMaxSurge = true }),
-			[]string{"spec.strategy.canary.enforceMaxSurge: needs dynamicStableScale: while the stable version keeps all its pods, the new one cannot have as many"},
+			[]string{"spec.strategy.canary.enforceMaxSurge: enforceMaxSurge needs dynamicStableScale: while the stable version keeps all its pods, the new one cannot have as many"},
 		},
 		"turns taken wrongly": {
 			routed(func(c *v1alpha1.CanaryStrategy) {
 				c.PingPong = &v1alpha1.PingPongSpec{PingService: "ping", PongService: "ping"}
 			}),
 			[]string{
-				`spec.strategy.canary.pingPong.pongService: "ping" is the pingService too: name two Services that take turns`,
+				`spec.strategy.canary.pingPong.pongService: pingService and pongService must be two different Services: both are "ping"`,
 				"spec.strategy.canary.pingPong: takes the place of canaryService and stableService: remove those two",
 			},
 		},
@@ -246,7 +247,7 @@ func TestProblems(t *testing.T) {
 				}
 			}),
 			[]string{
-				`spec.strategy.canary.steps[0].setHeaderRoute.name: "other" is not among trafficRouting.managedRoutes: list it there, as "- name: <route>"`,
+				`spec.strategy.canary.steps[0].setHeaderRoute.name: the name of every setHeaderRoute must be listed in trafficRouting.managedRoutes, as "- name: <route>": "other" is not`,
 				"spec.strategy.canary.steps[0].setHeaderRoute.match[0].headerName: is empty: name a header",
 				"spec.strategy.canary.steps[0].setHeaderRoute.match[0].headerValue: set exactly one of exact, regex and prefix",
 				"spec.strategy.canary.steps[1].setMirrorRoute.match[0]: set at least one of method, path and headers; to mirror all requests, give path with prefix: /",
@@ -299,9 +300,9 @@ func TestProblems(t *testing.T) {
 			},
 			[]string{
 				"spec.replicas: -1 is negative: write 0 or more",
-				"spec.selector: Rollout has missing field '.spec.selector': write matchLabels that the pod template's labels fulfil",
+				"spec.selector: Rollout has missing field '.spec.selector': repeat some of template.metadata.labels under selector.matchLabels",
 				"spec.strategy.canary.steps[0].setWeight: SetWeight needs to be between 0 and 100, and is -1",
-				`spec.strategy.canary.steps[1].pause.duration: "x": write a number of seconds or a Go duration such as "30s", "10m" or "1h30m"`,
+				`spec.strategy.canary.steps[1].pause.duration: "x" must be seconds such as 30, or a length of time with units h, m, s and ms such as 30s, 10m or 1h30m (a day is 24h), and not negative; leave duration out to wait for a promotion`,
 			},
 		},
 	} {
