@@ -32,6 +32,7 @@ var limits = map[string]int{
 	"GatewayAPITrafficRouting.HTTPRoutes":           50,
 	"GatewayAPITrafficRouting.TCPRoutes":            50,
 	"GatewayAPITrafficRouting.TLSRoutes":            50,
+	"GoogleConfig.Scopes":                           100,
 	"IstioTrafficRouting.VirtualServices":           50,
 	"MetricProvider.Plugin":                         1,
 	"NginxTrafficRouting.StableIngresses":           50,

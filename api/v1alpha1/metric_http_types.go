@@ -61,11 +61,17 @@ type PrometheusRangeQuery struct {
 
 // Authentication is how to prove to a server who asks. Set at most one of its fields.
 //
-// +kubebuilder:validation:XValidation:rule=`[(has(self.sigv4) && ((has(self.sigv4.region) && size(self.sigv4.region) > 0) || (has(self.sigv4.profile) && size(self.sigv4.profile) > 0) || (has(self.sigv4.roleArn) && size(self.sigv4.roleArn) > 0))), (has(self.oauth2) && ((has(self.oauth2.tokenUrl) && size(self.oauth2.tokenUrl) > 0) || (has(self.oauth2.clientId) && size(self.oauth2.clientId) > 0) || (has(self.oauth2.clientSecret) && size(self.oauth2.clientSecret) > 0))), (has(self.basicAuth) && ((has(self.basicAuth.username) && size(self.basicAuth.username) > 0) || (has(self.basicAuth.password) && size(self.basicAuth.password) > 0)))].filter(x, x).size() <= 1`,message=`set only one of sigv4, oauth2 and basicAuth`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`[(has(self.sigv4) && ((has(self.sigv4.region) && size(self.sigv4.region) > 0) || (has(self.sigv4.profile) && size(self.sigv4.profile) > 0) || (has(self.sigv4.roleArn) && size(self.sigv4.roleArn) > 0))), has(self.google), (has(self.oauth2) && ((has(self.oauth2.tokenUrl) && size(self.oauth2.tokenUrl) > 0) || (has(self.oauth2.clientId) && size(self.oauth2.clientId) > 0) || (has(self.oauth2.clientSecret) && size(self.oauth2.clientSecret) > 0))), (has(self.basicAuth) && ((has(self.basicAuth.username) && size(self.basicAuth.username) > 0) || (has(self.basicAuth.password) && size(self.basicAuth.password) > 0)))].filter(x, x).size() <= 1`,message=`set only one of sigv4, google, oauth2 and basicAuth`,reason=FieldValueForbidden
 type Authentication struct {
-	// Sign requests for Amazon Managed Service for Prometheus. For prometheus only.
+	// Sign requests for Amazon Managed Service for Prometheus, whose addresses have aps-workspaces in them. For prometheus only.
 	// +optional
 	Sigv4 *Sigv4Config `json:"sigv4,omitempty"`
+
+	// Send a token of the controller's identity at Google Cloud. For prometheus only, and only to
+	// https://monitoring.googleapis.com, such as
+	// "https://monitoring.googleapis.com/v1/projects/<project>/location/global/prometheus". Argo Rollouts 1.10 does not know it.
+	// +optional
+	Google *GoogleConfig `json:"google,omitempty"`
 
 	// Ask for a token with client credentials.
 	// +optional
@@ -89,6 +95,14 @@ type Sigv4Config struct {
 	// ARN of the role to take on.
 	// +optional
 	RoleARN string `json:"roleArn,omitempty"`
+}
+
+// GoogleConfig is what to ask of Google Cloud with the application default credentials of the controller.
+type GoogleConfig struct {
+	// Scopes to ask for, 100 at most. Defaults to https://www.googleapis.com/auth/monitoring.read.
+	// +optional
+	// +kubebuilder:validation:MaxItems=100
+	Scopes []string `json:"scopes,omitempty"`
 }
 
 // OAuth2Config is how to ask for a token with client credentials.

@@ -111,7 +111,7 @@ func (s *Scene) Do(ctx context.Context, command string, args []datadriven.CmdArg
 		return "", err
 	}
 	result := s.Measure(ctx, m, answers)
-	return strings.Join(s.fake.seen, "") + show(result), nil
+	return strings.ReplaceAll(strings.Join(s.fake.seen, "")+show(result), "\x00", `\x00`), nil
 }
 
 // Measure measures once, or goes on with what is under way.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -16,6 +18,8 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/expr"
 	"github.com/sluice-delivery/sluice/internal/metric"
+	"github.com/sluice-delivery/sluice/internal/metric/aws"
+	"github.com/sluice-delivery/sluice/internal/metric/google"
 	"github.com/sluice-delivery/sluice/internal/metric/server"
 )
 
@@ -43,6 +47,9 @@ type Provider struct {
 	Address string
 	// Network is what to ask over; nil for the default one.
 	Network *server.Network
+	// AWS and Google are the controller's identities there.
+	AWS    *aws.Account
+	Google *google.Account
 }
 
 // Measure sends the query.
@@ -62,9 +69,11 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 		return metric.Reading{}, fmt.Errorf("%s: %w", question, metric.Shortened(err, shortened))
 	}
 	reading := metric.Reading{Question: question, About: map[string]string{ResolvedQuery: m.Query}}
-	reading.Metadata = map[string]string{}
+	reading.Metadata = map[string]string{
+		metric.Asked: fmt.Sprintf("%s at %s at %s", question, server.Place(cmp.Or(m.Address, p.Address)), p.Clock.Now().UTC().Format(time.RFC3339)),
+	}
 	if len(warnings) > 0 {
-		reading.Metadata[Warnings] = strings.Join(warnings, "; ")
+		reading.Metadata[Warnings] = quoted(warnings)
 	}
 	if shortened != "" {
 		reading.Metadata[metric.ShortenedTimeout] = shortened
@@ -85,8 +94,12 @@ func (p Provider) measure(
 	if address == "" {
 		return nil, nil, fmt.Errorf("there is no address: write it into the metric, or into the controller's environment variable %s", AddressVariable)
 	}
-	client, err := server.Client(ctx, server.Options{
-		URL: address, Insecure: m.Insecure, Headers: m.Headers, Authentication: m.Authentication, MostBytes: mostBytes,
+	prove, err := p.identity(address, m.Authentication)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := server.Client(server.Options{
+		URL: address, Prove: prove, Insecure: m.Insecure, Headers: m.Headers, Authentication: m.Authentication, MostBytes: mostBytes,
 		Memory: memory, Network: p.Network,
 	})
 	if err != nil {
@@ -103,6 +116,32 @@ func (p Provider) measure(
 	return value, warnings, nil
 }
 
+// identity is what proves who asks where the controller's own identity in a cloud does; nil for nothing. It is never shown to other servers
+// than that cloud's.
+func (p Provider) identity(address string, a *v1alpha1.Authentication) (func(*http.Request, []byte) error, error) {
+	if a == nil {
+		a = &v1alpha1.Authentication{}
+	}
+	signs := a.Sigv4 != nil && *a.Sigv4 != (v1alpha1.Sigv4Config{})
+	managed := isManagedByAWS(address)
+	switch {
+	case signs && !managed:
+		return nil, errors.New("authentication.sigv4 is for addresses such as https://aps-workspaces.eu-west-1.amazonaws.com/workspaces/<id>: remove it, or ask such a server")
+	case signs, managed && a.Sigv4 != nil:
+		who := aws.Identity{Region: a.Sigv4.Region, Profile: a.Sigv4.Profile, Role: a.Sigv4.RoleARN}
+		return func(r *http.Request, body []byte) error { return p.AWS.Sign(r, body, "aps", who) }, nil
+	case a.Google != nil:
+		return func(r *http.Request, _ []byte) error { return p.Google.Prove(r, a.Google.Scopes) }, nil
+	}
+	return nil, nil
+}
+
+func isManagedByAWS(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && strings.Contains(u.Hostname(), "aps-workspaces") &&
+		(strings.HasSuffix(u.Hostname(), ".amazonaws.com") || strings.HasSuffix(u.Hostname(), ".amazonaws.com.cn"))
+}
+
 func (p Provider) query(ctx context.Context, server promv1.API, m *v1alpha1.PrometheusMetric, timeout time.Duration) (model.Value, promv1.Warnings, error) {
 	now := p.Clock.Now()
 	if m.RangeQuery == nil {
@@ -113,6 +152,15 @@ func (p Provider) query(ctx context.Context, server promv1.API, m *v1alpha1.Prom
 		return nil, nil, err
 	}
 	return server.QueryRange(ctx, m.Query, bounds, promv1.WithTimeout(timeout))
+}
+
+// quoted are texts in the form that Argo Rollouts gives them: "a", "b".
+func quoted(texts []string) string {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = `"` + text + `"`
+	}
+	return strings.Join(out, ", ")
 }
 
 // resolve evaluates the bounds of a range.

@@ -67,7 +67,7 @@ func TestAgainstARealPrometheus(t *testing.T) {
 		"range: no step":    {v1alpha1.PrometheusMetric{Query: "up", RangeQuery: &v1alpha1.PrometheusRangeQuery{Start: "now()", End: "now()", Step: "often"}}, nil, "error: query `up`" + ` from now() to now(): rangeQuery.step "often" is no length of time`},
 		"range: backwards":  {v1alpha1.PrometheusMetric{Query: "up", RangeQuery: &v1alpha1.PrometheusRangeQuery{Start: "now()", End: `now() - duration("1m")`, Step: "1s"}}, nil, "error: query `up`" + ` from now() to now() - duration("1m"): rangeQuery ends before it starts`},
 		"range: too fine":   {v1alpha1.PrometheusMetric{Query: "up", RangeQuery: &v1alpha1.PrometheusRangeQuery{Start: `now() - duration("24h")`, End: "now()", Step: "1s"}}, nil, "error: query `up`" + ` from now() - duration("24h") to now(): bad_data: exceeded maximum resolution`},
-		"signatures of AWS": {v1alpha1.PrometheusMetric{Query: "up", Authentication: &v1alpha1.Authentication{Sigv4: &v1alpha1.Sigv4Config{Region: "eu-west-1"}}}, nil, "error: query `up`" + `: authentication.sigv4 is not part of this version`},
+		"signatures of AWS": {v1alpha1.PrometheusMetric{Query: "up", Authentication: &v1alpha1.Authentication{Sigv4: &v1alpha1.Sigv4Config{Region: "eu-west-1"}}}, nil, "error: query `up`" + `: authentication.sigv4 is for addresses such as https://aps-workspaces.`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reading, err := measure(t, p, c.metric)

@@ -8,7 +8,10 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sluice-delivery/sluice/internal/metric"
+	"github.com/sluice-delivery/sluice/internal/metric/aws"
+	"github.com/sluice-delivery/sluice/internal/metric/cloudwatch"
 	"github.com/sluice-delivery/sluice/internal/metric/datadog"
+	"github.com/sluice-delivery/sluice/internal/metric/google"
 	"github.com/sluice-delivery/sluice/internal/metric/graphite"
 	"github.com/sluice-delivery/sluice/internal/metric/influxdb"
 	"github.com/sluice-delivery/sluice/internal/metric/job"
@@ -39,14 +42,16 @@ type Options struct {
 
 // New returns all providers.
 func New(o Options) Registry {
+	amazon, google := &aws.Account{Clock: o.Clock}, &google.Account{}
 	return Registry{
+		"cloudWatch": cloudwatch.Provider{Clock: o.Clock, Network: o.Network, Account: amazon},
 		"datadog":    datadog.Provider{Clock: o.Clock, Network: o.Network, Env: o.Env},
 		"graphite":   graphite.Provider{Network: o.Network},
 		"influxdb":   influxdb.Provider{Network: o.Network},
 		"job":        o.Jobs,
 		"kayenta":    kayenta.Provider{Clock: o.Clock, Network: o.Network},
 		"newRelic":   newrelic.Provider{Network: o.Network},
-		"prometheus": prometheus.Provider{Clock: o.Clock, Address: o.PrometheusAddress, Network: o.Network},
+		"prometheus": prometheus.Provider{Clock: o.Clock, Address: o.PrometheusAddress, Network: o.Network, AWS: amazon, Google: google},
 		"skywalking": skywalking.Provider{Clock: o.Clock, Network: o.Network},
 		"wavefront":  wavefront.Provider{Clock: o.Clock, Network: o.Network},
 		"web":        web.Provider{Network: o.Network},

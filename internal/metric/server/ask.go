@@ -33,8 +33,6 @@ type Question struct {
 	Timeout time.Duration
 	// Once: the request starts something, so it is repeated only if the server says that it did nothing.
 	Once bool
-	// Sign adds to a request what proves who asks; nil for nothing.
-	Sign func(*http.Request, []byte) error
 }
 
 // Answer is what a server answered, with whatever status.
@@ -89,7 +87,7 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 	if q.MostBytes == 0 {
 		q.MostBytes = MostBytes
 	}
-	client, err := Client(ctx, q.Options)
+	client, err := Client(q.Options)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -140,11 +138,6 @@ func (q Question) ask(ctx context.Context, client *http.Client, network *Network
 	}
 	if len(q.Body) == 0 {
 		request.Body, request.ContentLength = http.NoBody, 0
-	}
-	if q.Sign != nil {
-		if err := q.Sign(request, q.Body); err != nil {
-			return Answer{}, err
-		}
 	}
 	response, err := client.Do(request)
 	if err != nil {

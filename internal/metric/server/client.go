@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/oauth2"
-	"golang.org/x/oauth2/clientcredentials"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/metric"
@@ -24,6 +24,8 @@ type Options struct {
 	Insecure       bool
 	Headers        []v1alpha1.WebMetricHeader
 	Authentication *v1alpha1.Authentication
+	// Prove adds to a request, whose other headers and body it is given, what proves who asks; nil for nothing.
+	Prove func(r *http.Request, body []byte) error
 	// MostBytes is how long an answer may be.
 	MostBytes int64
 	// Memory is asked before a part of it is read; nil for no bound.
@@ -35,8 +37,8 @@ type Options struct {
 // mostRedirects is how many redirects are followed.
 const mostRedirects = 10
 
-// Client returns what asks a server. ctx is that of the measurement, for which the client is.
-func Client(ctx context.Context, o Options) (*http.Client, error) {
+// Client returns what asks a server.
+func Client(o Options) (*http.Client, error) {
 	origin, err := url.Parse(o.URL)
 	switch {
 	case err != nil:
@@ -45,28 +47,23 @@ func Client(ctx context.Context, o Options) (*http.Client, error) {
 		return nil, fmt.Errorf("address %q is no URL of a server: write for example http://prometheus.monitoring:9090", o.URL)
 	}
 	transport := o.Network.transport(o.Insecure)
-	c := caller{next: transport, origin: origin, headers: o.Headers, mostBytes: o.MostBytes, memory: o.Memory}
+	c := caller{next: transport, origin: origin, headers: o.Headers, prove: o.Prove, mostBytes: o.MostBytes, memory: o.Memory}
 	if a := o.Authentication; a != nil {
 		switch {
-		case a.Sigv4 != nil && *a.Sigv4 != (v1alpha1.Sigv4Config{}):
-			return nil, errors.New("authentication.sigv4 is not part of this version: use oauth2, basicAuth or headers, or a proxy that signs")
-		case a.BasicAuth != nil:
+		case a.BasicAuth != nil && *a.BasicAuth != (v1alpha1.BasicAuthConfig{}):
 			c.basic = *a.BasicAuth
-		}
-		if a.OAuth2 != nil && a.OAuth2.TokenURL != "" {
-			c.tokens = tokens(ctx, *a.OAuth2, transport)
+			if c.basic.Username == "" || c.basic.Password == "" {
+				return nil, errors.New("missing mandatory parameter in metric for basic auth setup: set username and password")
+			}
+		case a.OAuth2 != nil && !isEmpty(*a.OAuth2):
+			if a.OAuth2.TokenURL == "" || a.OAuth2.ClientID == "" || a.OAuth2.ClientSecret == "" {
+				return nil, errors.New("missing mandatory parameter in metric for OAuth2 setup: set tokenUrl, clientId and clientSecret")
+			}
+			c.network, c.oauth2, c.insecure = o.Network.orDefault(), *a.OAuth2, o.Insecure
+			c.tokens = o.Network.orDefault().tokens.source(*a.OAuth2, o.Insecure, transport)
 		}
 	}
 	return &http.Client{Transport: c, CheckRedirect: c.follow}, nil
-}
-
-// tokens asks for tokens. The request has the client's secret, so it goes to the server that is named and to no other one.
-func tokens(ctx context.Context, o v1alpha1.OAuth2Config, transport http.RoundTripper) oauth2.TokenSource {
-	config := clientcredentials.Config{ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.TokenURL, Scopes: o.Scopes}
-	client := &http.Client{Transport: transport, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-		return fmt.Errorf("authentication.oauth2.tokenUrl redirects to %s://%s, and a secret is not sent on: write that server's URL", r.URL.Scheme, r.URL.Host)
-	}}
-	return config.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, client))
 }
 
 // caller adds to requests what the server is to know, and bounds what it answers.
@@ -75,9 +72,14 @@ type caller struct {
 	origin    *url.URL
 	headers   []v1alpha1.WebMetricHeader
 	basic     v1alpha1.BasicAuthConfig
-	tokens    oauth2.TokenSource
+	tokens    func(context.Context) (*oauth2.Token, error)
+	prove     func(*http.Request, []byte) error
 	mostBytes int64
 	memory    metric.Memory
+	// network, oauth2 and insecure say which token it was that the server does not take any more.
+	network  *Network
+	oauth2   v1alpha1.OAuth2Config
+	insecure bool
 }
 
 // RoundTrip asks.
@@ -90,6 +92,9 @@ func (c caller) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	answer, err := c.next.RoundTrip(r)
 	if err == nil {
+		if answer.StatusCode == http.StatusUnauthorized && c.tokens != nil {
+			c.network.tokens.forget(c.oauth2, c.insecure)
+		}
 		answer.Body = &bounded{ReadCloser: answer.Body, ctx: r.Context(), left: c.mostBytes, most: c.mostBytes, memory: c.memory}
 	}
 	return answer, err
@@ -100,7 +105,7 @@ func (c caller) introduce(r *http.Request) error {
 		r.SetBasicAuth(c.basic.Username, c.basic.Password)
 	}
 	if c.tokens != nil {
-		token, err := c.tokens.Token()
+		token, err := c.tokens(r.Context())
 		if err != nil {
 			return fmt.Errorf("ask for a token: %w", err)
 		}
@@ -113,7 +118,18 @@ func (c caller) introduce(r *http.Request) error {
 		}
 		r.Header.Set(h.Key, h.Value)
 	}
-	return nil
+	if c.prove == nil {
+		return nil
+	}
+	var body []byte
+	if r.Body != nil && r.Body != http.NoBody {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	return c.prove(r, body)
 }
 
 func (c caller) isOrigin(u *url.URL) bool {

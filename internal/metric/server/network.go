@@ -101,6 +101,7 @@ type Network struct {
 	checked, unchecked http.RoundTripper
 	clock              clock.Clock
 	backoff            time.Duration
+	tokens             *tokens
 }
 
 // NewNetwork returns connections to what is in reach. The address is checked when its name has been resolved, at the moment of each
@@ -122,12 +123,12 @@ func NewNetwork(reach Reach) *Network {
 	checked.MaxIdleConns, checked.MaxIdleConnsPerHost = 500, 100 // many measurements ask one server at about the same time
 	unchecked := checked.Clone()
 	unchecked.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // as the user asked
-	return &Network{checked: checked, unchecked: unchecked, clock: clock.RealClock{}, backoff: firstBackoff}
+	return &Network{checked: checked, unchecked: unchecked, clock: clock.RealClock{}, backoff: firstBackoff, tokens: &tokens{}}
 }
 
 // Over returns connections that are not checked, over which measurements ask again almost at once: for tests.
 func Over(transport http.RoundTripper) *Network {
-	return &Network{checked: transport, unchecked: transport, clock: clock.RealClock{}, backoff: time.Millisecond}
+	return &Network{checked: transport, unchecked: transport, clock: clock.RealClock{}, backoff: time.Millisecond, tokens: &tokens{}}
 }
 
 // Default is the network where nobody allows or denies anything.

@@ -75,7 +75,7 @@ func TestTheAddressIsCheckedAfterItsNameWasResolved(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"} {
 		address := "http://" + host + ":" + at.Port()
 		for _, insecure := range []bool{false, true} {
-			client, err := server.Client(t.Context(), server.Options{URL: address, Insecure: insecure, MostBytes: 10})
+			client, err := server.Client(server.Options{URL: address, Insecure: insecure, MostBytes: 10})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,9 +41,9 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 	if err != nil {
 		return metric.Reading{}, fmt.Errorf("%s: %w", question, metric.Shortened(err, warning))
 	}
-	reading := metric.Reading{Value: value, Text: text(value), Question: question}
+	reading := metric.Measured(question, value, text(value))
 	if warning != "" {
-		reading.Metadata = map[string]string{metric.ShortenedTimeout: warning}
+		reading.Metadata[metric.ShortenedTimeout] = warning
 	}
 	return reading, nil
 }
@@ -56,7 +56,7 @@ func (p Provider) measure(ctx context.Context, r metric.Request, method string, 
 	if err != nil {
 		return nil, err
 	}
-	client, err := server.Client(ctx, server.Options{
+	client, err := server.Client(server.Options{
 		URL: w.URL, Insecure: w.Insecure, Headers: w.Headers, Authentication: w.Authentication, MostBytes: mostBytes,
 		Memory: r.Memory, Network: p.Network,
 	})
@@ -88,6 +88,9 @@ func newRequest(ctx context.Context, w *v1alpha1.WebMetric, method string) (*htt
 	}
 	if a := w.Authentication; a != nil && a.BasicAuth != nil && *a.BasicAuth != (v1alpha1.BasicAuthConfig{}) {
 		return nil, errors.New("authentication.basicAuth is for prometheus only: write a header Authorization")
+	}
+	if a := w.Authentication; a != nil && (a.Google != nil || a.Sigv4 != nil && *a.Sigv4 != (v1alpha1.Sigv4Config{})) {
+		return nil, errors.New("authentication.sigv4 and authentication.google are for prometheus only: use oauth2 or headers")
 	}
 	switch method {
 	case http.MethodGet:
