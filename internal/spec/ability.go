@@ -1,6 +1,10 @@
 package spec
 
-import "github.com/sluice-delivery/sluice/api/v1alpha1"
+import (
+	"slices"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
 
 // ability is what a router can do beyond weights for two versions: what its Features say, as far as the spec alone tells.
 type ability struct {
@@ -8,6 +12,8 @@ type ability struct {
 	who string
 	// headers and mirrors: it takes setHeaderRoute and setMirrorRoute. additional: it takes weights of experiments.
 	headers, mirrors, additional bool
+	// exact: it compares headers with whole values alone.
+	exact bool
 }
 
 func abilityOf(r Router) ability {
@@ -18,6 +24,8 @@ func abilityOf(r Router) ability {
 		return ability{who: "istio", headers: true, mirrors: true, additional: true}
 	case Nginx:
 		return ability{who: "nginx"}
+	case ALB:
+		return ability{who: "alb", headers: true, exact: true, additional: true}
 	case Traefik:
 		return ability{who: "traefik"}
 	}
@@ -51,4 +59,9 @@ func withoutPingPong(t *v1alpha1.RolloutTrafficRouting) string {
 		}
 	}
 	return ""
+}
+
+// exactHeaders reports whether one of the routers compares headers with whole values alone.
+func exactHeaders(c Canary) bool {
+	return c.Traffic != nil && slices.ContainsFunc(c.Traffic.Routers, func(r Router) bool { return abilityOf(r).exact })
 }

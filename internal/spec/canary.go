@@ -57,6 +57,8 @@ func (p *problems) canaryServices(out *Canary, c *v1alpha1.CanaryStrategy) {
 		p.add(canaryField+".pingPong.pongService", "pingService and pongService must be two different Services: both are %q", pair.PongService)
 	case c.TrafficRouting == nil:
 		p.add(canaryField+".pingPong", "pingPong needs trafficRouting with alb, istio, gatewayAPI or a plugin: use canaryService and stableService instead")
+	case c.TrafficRouting.ALB != nil && c.TrafficRouting.ALB.RootService == "":
+		p.add(canaryField+".trafficRouting.alb.rootService", "Root service field is required for the configuration with ALB and ping-pong feature enabled")
 	case withoutPingPong(c.TrafficRouting) != "":
 		p.add(canaryField+".pingPong", "does not work with %s, whose objects name one stable Service: use canaryService and stableService", withoutPingPong(c.TrafficRouting))
 	}
@@ -148,6 +150,8 @@ func (p *problems) maxTrafficWeight(field string, t *v1alpha1.RolloutTrafficRout
 		p.add(field+".maxTrafficWeight", "%d is more than routers can count to: write %d or less", *t.MaxTrafficWeight, v1alpha1.LargestMaxTrafficWeight)
 	case t.Istio != nil && *t.MaxTrafficWeight != v1alpha1.DefaultMaxTrafficWeight, t.Nginx == nil && len(t.Plugins) == 0:
 		p.add(field+".maxTrafficWeight", "works with nginx and plugins only: remove it, and give setWeight in percent")
+	case *t.MaxTrafficWeight != v1alpha1.DefaultMaxTrafficWeight && (t.ALB != nil || t.Ambassador != nil):
+		p.add(field+".maxTrafficWeight", "does not work with alb and ambassador, which count in percent: remove it, and give setWeight in percent")
 	}
 }
 
@@ -214,7 +218,11 @@ func (p *problems) stringMatch(field string, m *v1alpha1.StringMatch) {
 func (p *problems) setHeaderRoute(field string, s *v1alpha1.SetHeaderRoute, c Canary) Step {
 	p.managedRoute(field, s.Name, c.Traffic)
 	p.feature(field, c, "route by header", func(a ability) bool { return a.headers })
+	exact := exactHeaders(c)
 	for i, m := range s.Match {
+		if exact && m.HeaderValue != nil && m.HeaderValue.Exact == "" && (m.HeaderValue.Prefix != "" || m.HeaderValue.Regex != "") {
+			p.add(fmt.Sprintf("%s.match[%d].headerValue", field, i), "SetHeaderRoute match value invalid. ALB supports 'exact' value only: give an exact value")
+		}
 		if m.HeaderName == "" {
 			p.add(fmt.Sprintf("%s.match[%d].headerName", field, i), "is empty: name a header")
 		}

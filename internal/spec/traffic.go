@@ -83,6 +83,29 @@ type Traefik struct {
 	Service string
 }
 
+// ALB splits traffic by the actions in annotations of Ingresses of the AWS Load Balancer Controller.
+type ALB struct {
+	// Field is where the spec sets the router up.
+	Field     string
+	Ingresses []NamedObject
+	// Port of the Services.
+	Port int32
+	// RootService is by whose name the Ingresses refer to the action; empty for the stable Service.
+	RootService string
+	// Prefix of the annotations.
+	Prefix string
+	// StickySeconds is how long a client stays with a version, 0 for not at all.
+	StickySeconds int64
+}
+
+// NamedObject is an object that the spec names.
+type NamedObject struct {
+	// Field of the spec that names it.
+	Field string
+	Name  string
+}
+
 func (GatewayAPI) isRouter() {}
+func (ALB) isRouter()        {}
 func (Nginx) isRouter()      {}
 func (Traefik) isRouter()    {}

@@ -23,7 +23,6 @@ func Routers(ro *v1alpha1.Rollout) []Router {
 func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) []Router {
 	const field = canaryField + ".trafficRouting"
 	p.refuse(field+".", []optional{
-		{"alb", t.ALB != nil},
 		{"smi", t.SMI != nil},
 		{"ambassador", t.Ambassador != nil},
 		{"apisix", t.Apisix != nil},
@@ -39,6 +38,9 @@ func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) 
 		n := p.nginx(field+".nginx", t.Nginx)
 		n.MaxWeight = orDefault(t.MaxTrafficWeight, 0)
 		all = append(all, n)
+	}
+	if t.ALB != nil {
+		all = append(all, p.alb(field+".alb", t))
 	}
 	if t.Traefik != nil {
 		all = append(all, p.traefik(field+".traefik", t.Traefik))

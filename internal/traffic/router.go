@@ -35,6 +35,8 @@ type Router interface {
 type Features struct {
 	// Headers and Mirrors: it takes [HeaderRoute]s and [MirrorRoute]s.
 	Headers, Mirrors bool
+	// ExactHeaders: it compares headers with whole values alone.
+	ExactHeaders bool
 	// Additional: it takes destinations beyond the two versions.
 	Additional bool
 	// AnyMax: the weights may add up to other numbers than 100.

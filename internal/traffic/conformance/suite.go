@@ -74,6 +74,9 @@ func routes(f traffic.Features) []traffic.Route {
 	var all []traffic.Route
 	beta := traffic.HeaderMatch{Header: "X-Beta", Value: traffic.StringMatch{Kind: traffic.Exact, Value: "yes"}}
 	tester := traffic.HeaderMatch{Header: "User", Value: traffic.StringMatch{Kind: traffic.Prefix, Value: "t.ster"}}
+	if f.ExactHeaders {
+		tester.Value.Kind = traffic.Exact
+	}
 	if f.Headers {
 		all = append(all, traffic.HeaderRoute{Name: "beta", Match: []traffic.HeaderMatch{beta, tester}})
 	}
@@ -396,7 +399,7 @@ func tellsWhatItCannot(t *testing.T, s Subject) {
 		what string
 		want func(*traffic.Split)
 	}{
-		{f.Headers, "header routes", func(w *traffic.Split) { w.Routes = routes(traffic.Features{Headers: true}) }},
+		{f.Headers, "header routes", func(w *traffic.Split) { w.Routes = routes(traffic.Features{Headers: true, ExactHeaders: f.ExactHeaders}) }},
 		{f.Mirrors, "mirror routes", func(w *traffic.Split) { w.Routes = routes(traffic.Features{Mirrors: true}) }},
 		{f.Additional, "additional destinations", func(w *traffic.Split) {
 			w.Additional = []traffic.Destination{{Service: Experiment}}

@@ -3,7 +3,9 @@
 package proxy
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -11,11 +13,49 @@ import (
 // Weights are the weights in the first place of an object that lists Services with weights, as its proxy understands them; false if
 // the object is of another form.
 func Weights(o *unstructured.Unstructured) (map[string]int64, bool) {
-	if o.GetKind() == "TraefikService" {
+	switch o.GetKind() {
+	case "TraefikService":
 		return weightsOfList("name", o.Object, "spec", "weighted", "services"), true
+	case "Ingress":
+		return weightsOfActions(o)
 	}
 	return nil, false
 }
+
+// weightsOfActions reads the action of an AWS load balancer that a path refers to and that has no conditions of header routes.
+func weightsOfActions(o *unstructured.Unstructured) (map[string]int64, bool) {
+	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules") // none is none
+	for _, rule := range rules {
+		paths, _, _ := unstructured.NestedSlice(rule.(map[string]any), "http", "paths")
+		for _, path := range paths {
+			name, _, _ := unstructured.NestedString(path.(map[string]any), "backend", "service", "name")
+			port, _, _ := unstructured.NestedString(path.(map[string]any), "backend", "service", "port", "name")
+			annotations := o.GetAnnotations()
+			if port != "use-annotation" || strings.Contains(annotations[albPrefix+"conditions."+name], "http-header") {
+				continue
+			}
+			var action struct {
+				ForwardConfig struct {
+					TargetGroups []struct {
+						ServiceName string
+						Weight      int64
+					}
+				}
+			}
+			if json.Unmarshal([]byte(annotations[albPrefix+"actions."+name]), &action) != nil || len(action.ForwardConfig.TargetGroups) == 0 {
+				continue
+			}
+			weights := map[string]int64{}
+			for _, group := range action.ForwardConfig.TargetGroups {
+				weights[group.ServiceName] += group.Weight
+			}
+			return weights, true
+		}
+	}
+	return nil, false
+}
+
+const albPrefix = "alb.ingress.kubernetes.io/"
 
 // weightsOfList sums the weights of the Services in a list. Where none is written it is 1.
 func weightsOfList(key string, in map[string]any, path ...string) map[string]int64 {

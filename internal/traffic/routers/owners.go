@@ -16,7 +16,11 @@ import (
 func Kinds() []schema.GroupVersionKind {
 	var all []schema.GroupVersionKind
 	for _, row := range table {
-		all = append(all, row.kinds...)
+		for _, kind := range row.kinds {
+			if !slices.Contains(all, kind) {
+				all = append(all, kind)
+			}
+		}
 	}
 	return all
 }
@@ -55,18 +59,19 @@ const mostOwners = 128
 // metadata tells, which is what its tenant may have written: so of Rollouts of other namespaces it is believed only where these may
 // use the object.
 func Owners(object *unstructured.Unstructured, policy spec.Policy) []types.NamespacedName {
-	row, ok := rowOf(object.GroupVersionKind())
-	if !ok {
-		return nil
-	}
 	key := traffic.KeyOf(object)
 	var owners []types.NamespacedName
-	for _, owner := range row.owners(object) {
-		if traffic.MayUse(traffic.Owner{Namespace: owner.Namespace, Name: owner.Name}, policy, key, object) {
-			owners = append(owners, owner)
+	for _, row := range rowsOf(object.GroupVersionKind()) {
+		for _, owner := range row.owners(object) {
+			if traffic.MayUse(traffic.Owner{Namespace: owner.Namespace, Name: owner.Name}, policy, key, object) && !slices.Contains(owners, owner) {
+				owners = append(owners, owner)
+			}
+			if len(owners) == mostOwners {
+				return owners
+			}
 		}
 	}
-	return owners[:min(mostOwners, len(owners))]
+	return owners
 }
 
 // Names reports whether an object of a router refers to one of the Services anywhere in its spec.
@@ -99,9 +104,10 @@ func namesAny(value any, services map[string]bool) bool {
 // Release returns an object without what the routers of a Rollout put there, as [traffic.Router] does, whatever the Rollout's spec
 // says now.
 func Release(owner traffic.Owner, object *unstructured.Unstructured) *unstructured.Unstructured {
-	row, ok := rowOf(object.GroupVersionKind())
-	if !ok {
-		return object
+	for _, row := range rowsOf(object.GroupVersionKind()) {
+		if object = row.blank(owner).Release(object); object == nil {
+			return nil
+		}
 	}
-	return row.blank(owner).Release(object)
+	return object
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/alb"
 	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
 	"github.com/sluice-delivery/sluice/internal/traffic/istio"
 	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
@@ -20,6 +21,7 @@ import (
 var table = []row{
 	of(istio.Kinds, istio.Owners, istio.New),
 	of(nginx.Kinds, nginx.Owners, func(o traffic.Owner, n spec.Nginx, _ spec.Policy) traffic.Router { return nginx.New(o, n) }),
+	of(alb.Kinds, alb.Owners, func(o traffic.Owner, a spec.ALB, _ spec.Policy) traffic.Router { return alb.New(o, a) }),
 	of(traefik.Kinds, nobody, func(o traffic.Owner, t spec.Traefik, _ spec.Policy) traffic.Router { return traefik.New(o, t) }),
 	of(gatewayapi.Kinds, gatewayapi.Owners, gatewayapi.New),
 }
@@ -57,11 +59,7 @@ func of[S spec.Router](kinds func() []schema.GroupVersionKind, owners func(*unst
 	}
 }
 
-// rowOf is the router that writes objects of a kind.
-func rowOf(gvk schema.GroupVersionKind) (row, bool) {
-	i := slices.IndexFunc(table, func(r row) bool { return slices.Contains(r.kinds, gvk) })
-	if i < 0 {
-		return row{}, false
-	}
-	return table[i], true
+// rowsOf are the routers that write objects of a kind: several write Ingresses.
+func rowsOf(gvk schema.GroupVersionKind) []row {
+	return slices.DeleteFunc(slices.Clone(table), func(r row) bool { return !slices.Contains(r.kinds, gvk) })
 }

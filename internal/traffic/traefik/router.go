@@ -31,7 +31,7 @@ type router struct {
 func (router) Name() string { return "Traefik" }
 
 // Features implements [traffic.Router].
-func (router) Features() traffic.Features { return traffic.Features{} }
+func (router) Features() traffic.Features { return traffic.Features{AnyMax: true} }
 
 // Refs implements [traffic.Router].
 func (r router) Refs() []traffic.Ref {

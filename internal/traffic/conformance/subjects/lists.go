@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/alb"
 	"github.com/sluice-delivery/sluice/internal/traffic/conformance"
 	"github.com/sluice-delivery/sluice/internal/traffic/proxy"
 	"github.com/sluice-delivery/sluice/internal/traffic/traefik"
@@ -17,6 +18,22 @@ func Traefik(owner traffic.Owner, world func(*testing.T) conformance.World, spli
 	field := routing + ".traefik"
 	s := spec.Traefik{Field: field, ServiceField: field + ".weightedTraefikServiceName", Service: "web"}
 	return conformance.Subject{Router: traefik.New(owner, s), World: world, Weights: listedWeights, Bare: bareList, Splits: splits}
+}
+
+// ALB is the router of the AWS Load Balancer Controller, with two Ingresses.
+func ALB(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+	field := routing + ".alb"
+	a := spec.ALB{Field: field, Port: 80, Prefix: "alb.ingress.kubernetes.io", StickySeconds: 60, Ingresses: []spec.NamedObject{
+		{Field: field + ".ingresses[0]", Name: "web"}, {Field: field + ".ingresses[1]", Name: "web-internal"},
+	}}
+	return conformance.Subject{Router: alb.New(owner, a), World: world, Weights: listedWeights, Bare: bareALB, Splits: splits}
+}
+
+// bareALB is an Ingress without the action that stays.
+func bareALB(o *unstructured.Unstructured) *unstructured.Unstructured {
+	out := o.DeepCopy()
+	unstructured.RemoveNestedField(out.Object, "metadata", "annotations", "alb.ingress.kubernetes.io/actions."+conformance.Stable)
+	return out
 }
 
 // listedWeights are the weights of all objects that list Services.

@@ -33,6 +33,7 @@ var (
 	Services  = filepath.Join(manifests.Root(), "internal/traffic/istio/testdata/virtualservices.yaml")
 	Ingresses = filepath.Join(manifests.Root(), "internal/traffic/nginx/testdata/ingresses.yaml")
 
+	ALBIngresses    = filepath.Join(manifests.Root(), "internal/traffic/alb/testdata/ingresses.yaml")
 	TraefikServices = filepath.Join(manifests.Root(), "internal/traffic/traefik/testdata/traefikservices.yaml")
 )
 
