@@ -20,6 +20,7 @@ func TestRoutersThatListServicesFromEndToEnd(t *testing.T) {
 		object *unstructured.Unstructured
 	}{
 		"traefik": {`{traefik: {weightedTraefikServiceName: web}}`, sim.TraefikService("web", "web-stable", "web-canary")},
+		"alb": {`{alb: {ingress: web, servicePort: 80}}`, sim.ALBIngress("web", "web-stable", "")},
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
@@ -38,6 +39,7 @@ func TestRoutersThatListServicesFromEndToEnd(t *testing.T) {
 			ns.WaitForRoute(gvk, "web", "to send 25 % to the canary", shows)
 			reverted := routing.object.DeepCopy() // as a GitOps tool does
 			reverted.SetNamespace(ns.Name)
+			reverted.SetAnnotations(map[string]string{"alb.ingress.kubernetes.io/actions.web-stable": "", "rollouts.argoproj.io/managed-alb-annotations": ""})
 			if err := ns.Client.Patch(t.Context(), reverted, client.Merge); err != nil {
 				t.Fatal(err)
 			}

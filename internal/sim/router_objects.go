@@ -28,6 +28,14 @@ var madeRouters = []madeRouter{
 		func(t *v1alpha1.RolloutTrafficRouting) bool { return t.Traefik != nil },
 		TraefikService,
 	},
+	{
+		"alb",
+		func(t *v1alpha1.RolloutTrafficRouting) {
+			t.ALB = &v1alpha1.ALBTrafficRouting{Ingress: "web", ServicePort: 80}
+		},
+		func(t *v1alpha1.RolloutTrafficRouting) bool { return t.ALB != nil },
+		ALBIngress,
+	},
 }
 
 // RouterObjects are the objects that the routers of a canary need and that list both Services, by their kinds.
@@ -50,6 +58,16 @@ func TraefikService(name, stable, canary string) *unstructured.Unstructured {
 			map[string]any{"name": canary, "port": int64(80), "weight": int64(0)},
 		}},
 	})
+}
+
+// ALBIngress sends everything by the action of a Service.
+func ALBIngress(name, stable, _ string) *unstructured.Unstructured {
+	o := Ingress(name, stable)
+	content := o.Object["spec"].(map[string]any)
+	content["ingressClassName"] = "alb"
+	path := content["rules"].([]any)[0].(map[string]any)["http"].(map[string]any)["paths"].([]any)[0].(map[string]any)
+	path["backend"].(map[string]any)["service"].(map[string]any)["port"] = map[string]any{"name": "use-annotation"}
+	return o
 }
 
 func object(gvk schema.GroupVersionKind, name string, content map[string]any) *unstructured.Unstructured {

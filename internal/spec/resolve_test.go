@@ -224,6 +224,41 @@ func TestProblems(t *testing.T) {
 			}),
 			[]string{"spec.strategy.canary.pingPong: does not work with traefik, whose objects name one stable Service: use canaryService and stableService"},
 		},
+		"an ALB that cannot do what the steps and the names ask": {
+			routed(func(c *v1alpha1.CanaryStrategy) {
+				long := "a-name-of-a-route-that-is-longer-than-what-keys-of-annotations"
+				c.TrafficRouting = &v1alpha1.RolloutTrafficRouting{
+					ALB:           &v1alpha1.ALBTrafficRouting{Ingress: "web", ServicePort: 80, RootService: "root"},
+					ManagedRoutes: []v1alpha1.ManagedRoute{{Name: "root"}, {Name: "a.b"}, {Name: long}},
+				}
+				c.Steps = []v1alpha1.CanaryStep{{SetMirrorRoute: &v1alpha1.SetMirrorRoute{Name: "a.b"}}, {SetHeaderRoute: &v1alpha1.SetHeaderRoute{Name: "a.b", Match: []v1alpha1.HeaderRoutingMatch{
+					{HeaderName: "H", HeaderValue: &v1alpha1.StringMatch{Prefix: "v"}},
+				}}}}
+			}),
+			[]string{
+				`spec.strategy.canary.trafficRouting.managedRoutes[0].name: "root" is the rootService of spec.strategy.canary.trafficRouting.alb too, and an action can have one meaning only: choose another name`,
+				`spec.strategy.canary.trafficRouting.managedRoutes[1].name: "a.b" cannot be the name of an action of the load balancer: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+				`spec.strategy.canary.trafficRouting.managedRoutes[2].name: "a-name-of-a-route-that-is-longer-than-what-keys-of-annotations" is too long for the key of an annotation: shorten it to 52 letters`,
+				"spec.strategy.canary.steps[0].setMirrorRoute: alb cannot mirror requests: remove the step, or use a router that can",
+				"spec.strategy.canary.steps[1].setHeaderRoute.match[0].headerValue: SetHeaderRoute match value invalid. ALB supports 'exact' value only: give an exact value",
+			},
+		},
+		"turns with an ALB that knows one Service": {
+			routed(func(c *v1alpha1.CanaryStrategy) {
+				c.CanaryService, c.StableService = "", ""
+				c.PingPong = &v1alpha1.PingPongSpec{PingService: "ping", PongService: "pong"}
+				c.TrafficRouting = &v1alpha1.RolloutTrafficRouting{ALB: &v1alpha1.ALBTrafficRouting{Ingress: "web", ServicePort: 80}}
+			}),
+			[]string{"spec.strategy.canary.trafficRouting.alb.rootService: Root service field is required for the configuration with ALB and ping-pong feature enabled"},
+		},
+		"weights finer than percent with an ALB": {
+			routed(func(c *v1alpha1.CanaryStrategy) {
+				c.TrafficRouting = &v1alpha1.RolloutTrafficRouting{
+					ALB: &v1alpha1.ALBTrafficRouting{Ingress: "web", ServicePort: 80}, Nginx: &v1alpha1.NginxTrafficRouting{StableIngress: "web"}, MaxTrafficWeight: number(1000),
+				}
+			}),
+			[]string{"spec.strategy.canary.trafficRouting.maxTrafficWeight: does not work with alb and ambassador, which count in percent: remove it, and give setWeight in percent"},
+		},
 		"steps that Traefik cannot do": {
 			routed(func(c *v1alpha1.CanaryStrategy) {
 				c.TrafficRouting = &v1alpha1.RolloutTrafficRouting{

@@ -104,6 +104,24 @@ func TestRouters(t *testing.T) {
 				StableIngresses: []NginxIngress{{Field: nginx + ".stableIngresses[0]", Name: "a"}, {Field: nginx + ".stableIngresses[1]", Name: "b"}},
 			}},
 		},
+		"Ingresses of an ALB": {
+			&v1alpha1.RolloutTrafficRouting{ALB: &v1alpha1.ALBTrafficRouting{
+				Ingresses: []string{"a", "b"}, ServicePort: 80, RootService: "root", AnnotationPrefix: "edge.example.com",
+				StickinessConfig: &v1alpha1.StickinessConfig{Enabled: true, DurationSeconds: 60},
+			}},
+			[]Router{ALB{
+				Field: routing + ".alb", Port: 80, RootService: "root", Prefix: "edge.example.com", StickySeconds: 60,
+				Ingresses: []NamedObject{{Field: routing + ".alb.ingresses[0]", Name: "a"}, {Field: routing + ".alb.ingresses[1]", Name: "b"}},
+			}},
+		},
+		"an Ingress of an ALB": {
+			&v1alpha1.RolloutTrafficRouting{ALB: &v1alpha1.ALBTrafficRouting{
+				Ingress: "a", ServicePort: 443, StickinessConfig: &v1alpha1.StickinessConfig{DurationSeconds: 60},
+			}},
+			[]Router{ALB{
+				Field: routing + ".alb", Port: 443, Prefix: "alb.ingress.kubernetes.io", Ingresses: []NamedObject{{Field: routing + ".alb.ingress", Name: "a"}},
+			}},
+		},
 		"a TraefikService": {
 			&v1alpha1.RolloutTrafficRouting{Traefik: &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web"}},
 			[]Router{Traefik{Field: routing + ".traefik", ServiceField: routing + ".traefik.weightedTraefikServiceName", Service: "web"}},
@@ -145,13 +163,13 @@ func TestProblemsOfRouters(t *testing.T) {
 	}{
 		"routers that are not built": {
 			&v1alpha1.RolloutTrafficRouting{
-				ALB: &v1alpha1.ALBTrafficRouting{}, SMI: &v1alpha1.SMITrafficRouting{},
+				SMI:        &v1alpha1.SMITrafficRouting{},
 				Ambassador: &v1alpha1.AmbassadorTrafficRouting{},
 				Apisix:     &v1alpha1.ApisixTrafficRouting{},
 				Plugins:    map[string]json.RawMessage{"example/consul": nil},
 			},
 			[]string{
-				routing + ".alb" + notYet, routing + ".smi" + notYet, routing + ".ambassador" + notYet,
+				routing + ".smi" + notYet, routing + ".ambassador" + notYet,
 				routing + ".apisix" + notYet,
 				routing + `.plugins["example/consul"]` + notYet,
 			},
@@ -159,6 +177,25 @@ func TestProblemsOfRouters(t *testing.T) {
 		"a router that has ended": {
 			&v1alpha1.RolloutTrafficRouting{AppMesh: &v1alpha1.AppMeshTrafficRouting{}},
 			[]string{routing + ".appMesh: AWS App Mesh ended on 30 September 2026: remove it, and use gatewayAPI, for instance with Amazon VPC Lattice, or istio"},
+		},
+		"an ALB with nothing right": {
+			&v1alpha1.RolloutTrafficRouting{ALB: &v1alpha1.ALBTrafficRouting{
+				AnnotationPrefix: "a/b", RootService: "Root", StickinessConfig: &v1alpha1.StickinessConfig{Enabled: true, DurationSeconds: 604801},
+			}},
+			[]string{
+				routing + `.alb.annotationPrefix: "a/b" cannot be the prefix of annotations: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
+				routing + ".alb.servicePort: 0 is not a port: write 1 to 65535",
+				routing + `.alb.rootService: "Root" cannot be the name of an action of the load balancer: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+				routing + ".alb.stickinessConfig.durationSeconds: 604801: TargetGroupStickinessConfig's duration must be between 1 and 604800 seconds (7 days)!",
+				routing + ".alb: Either Ingress or Ingresses must be configured. Neither are configured.",
+			},
+		},
+		"an ALB with both": {
+			&v1alpha1.RolloutTrafficRouting{ALB: &v1alpha1.ALBTrafficRouting{Ingress: "a", Ingresses: []string{"b", "b"}, ServicePort: 80}},
+			[]string{
+				routing + `.alb: Either Ingress or Ingresses must be configured. Both are configured.: move "a" into the list`,
+				routing + `.alb.ingresses[1]: "b" is listed already: remove one of the two`,
+			},
 		},
 		"no TraefikService": {
 			&v1alpha1.RolloutTrafficRouting{Traefik: &v1alpha1.TraefikTrafficRouting{}},

@@ -34,9 +34,14 @@ func TestTraefik(t *testing.T) {
 	conformance.Run(t, subjects.Traefik(rollout(ns), world(ns, subjects.TraefikServices), 30))
 }
 
+func TestALB(t *testing.T) {
+	ns := playtest.New(t)
+	conformance.Run(t, subjects.ALB(rollout(ns), world(ns, subjects.ALBIngresses), 30))
+}
+
 // The examples are taken as they are.
 func TestExamples(t *testing.T) {
-	for _, example := range []string{"canary-gatewayapi", "canary-nginx", "canary-traefik"} {
+	for _, example := range []string{"canary-gatewayapi", "canary-nginx", "canary-traefik", "canary-alb"} {
 		t.Run(example, func(t *testing.T) {
 			playtest.New(t).Apply(filepath.Join(playtest.Root(), "examples", example+".yaml"))
 		})

@@ -1,6 +1,7 @@
 package routers
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -74,9 +75,18 @@ func Owners(object *unstructured.Unstructured, policy spec.Policy) []types.Names
 	return owners
 }
 
-// Names reports whether an object of a router refers to one of the Services anywhere in its spec.
+// Names reports whether an object of a router refers to one of the Services anywhere in its spec, or in an action of the AWS load balancer.
 func Names(object *unstructured.Unstructured, services map[string]bool) bool {
-	return namesAny(object.Object["spec"], services)
+	if namesAny(object.Object["spec"], services) {
+		return true
+	}
+	for key, text := range object.GetAnnotations() {
+		var action any
+		if strings.Contains(key, "/actions.") && json.Unmarshal([]byte(text), &action) == nil && namesAny(action, services) {
+			return true
+		}
+	}
+	return false
 }
 
 func namesAny(value any, services map[string]bool) bool {
@@ -86,9 +96,10 @@ func namesAny(value any, services map[string]bool) bool {
 		if kind, typed := v["kind"].(string); services[name] && (!typed || kind == "Service") {
 			return true
 		}
-		host, _ := v["host"].(string) // of a destination in Istio
-		if host, _, _ = strings.Cut(host, "."); services[host] {
-			return true
+		for _, key := range []string{"host", "service", "serviceName", "ServiceName"} {
+			if text, ok := v[key].(string); ok && services[serviceIn(text)] {
+				return true
+			}
 		}
 		for _, below := range v {
 			if namesAny(below, services) {
@@ -99,6 +110,17 @@ func namesAny(value any, services map[string]bool) bool {
 		return slices.ContainsFunc(v, func(below any) bool { return namesAny(below, services) })
 	}
 	return false
+}
+
+// serviceIn is the first name in a host or an address: a Service, where it leads to one.
+func serviceIn(text string) string {
+	if _, rest, found := strings.Cut(text, "://"); found {
+		text = rest
+	}
+	if i := strings.IndexAny(text, ".:/"); i >= 0 {
+		text = text[:i]
+	}
+	return text
 }
 
 // Release returns an object without what the routers of a Rollout put there, as [traffic.Router] does, whatever the Rollout's spec

@@ -1,16 +1,19 @@
 package routers_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
@@ -53,5 +56,56 @@ func TestOwners(t *testing.T) {
 	owners := routers.Owners(route, spec.Policy{})
 	if len(owners) != 128 || owners[0] != (types.NamespacedName{Namespace: "edge", Name: "r000"}) {
 		t.Errorf("of a thousand owners %d are believed, want 128", len(owners))
+	}
+}
+
+// Where an object sends to a Service, in any of the forms that routers have for that.
+func TestNames(t *testing.T) {
+	for name, c := range map[string]struct {
+		object string
+		want   bool
+	}{
+		"a backend of the Gateway API":          {`{"spec": {"rules": [{"backendRefs": [{"name": "web"}]}]}}`, true},
+		"another kind of that name":             {`{"spec": {"weighted": {"services": [{"name": "web", "kind": "TraefikService"}]}}}`, false},
+		"a host of Istio":                       {`{"spec": {"http": [{"route": [{"destination": {"host": "web.shop.svc"}}]}]}}`, true},
+		"a backend of a TrafficSplit":           {`{"spec": {"backends": [{"service": "web"}]}}`, true},
+		"a backend of an ApisixRoute":           {`{"spec": {"http": [{"backends": [{"serviceName": "web"}]}]}}`, true},
+		"the address of a Mapping":              {`{"spec": {"service": "https://web.shop:8443/x"}}`, true},
+		"the address of another one":            {`{"spec": {"service": "https://web-2.shop:8443/x"}}`, false},
+		"an action of the AWS load balancer":    {`{"metadata": {"annotations": {"x/actions.r": "{\"ForwardConfig\":{\"TargetGroups\":[{\"ServiceName\":\"web\"}]}}"}}}`, true},
+		"an annotation that is no action":       {`{"metadata": {"annotations": {"x/notes": "{\"ServiceName\":\"web\"}"}}}`, false},
+		"an action that is none":                {`{"metadata": {"annotations": {"x/actions.r": "web"}}}`, false},
+		"a name that stands for something else": {`{"metadata": {"name": "web"}, "spec": {"hosts": ["web"]}}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &unstructured.Unstructured{}
+			if err := json.Unmarshal([]byte(c.object), &o.Object); err != nil {
+				t.Fatal(err)
+			}
+			if got := routers.Names(o, map[string]bool{"web": true}); got != c.want {
+				t.Errorf("got %t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
+// Of an Ingress two routers may have written, and each takes out what is its own.
+func TestReleaseOfAnIngress(t *testing.T) {
+	owner := traffic.Owner{Namespace: "shop", Name: "web"}
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion("networking.k8s.io/v1")
+	o.SetKind("Ingress")
+	o.SetNamespace("shop")
+	o.SetAnnotations(map[string]string{
+		v1alpha1.ManagedALBAnnotationsAnnotation: `{"web":["x/actions.beta","x/conditions.beta"]}`, "x/actions.beta": "{}", "x/conditions.beta": "[]", "team": "blue",
+	})
+	if owners := routers.Owners(o, spec.Policy{}); len(owners) != 1 || owners[0].Name != "web" {
+		t.Errorf("owners are %v", owners)
+	}
+	if released := routers.Release(owner, o); released == nil || len(released.GetAnnotations()) != 1 || released.GetAnnotations()["team"] != "blue" {
+		t.Errorf("released it is %v", released)
+	}
+	if n := len(routers.Kinds()); n != len(slices.Compact(slices.SortedFunc(slices.Values(routers.Kinds()), func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) }))) {
+		t.Errorf("one of the %d kinds is there twice", n)
 	}
 }
