@@ -20,7 +20,7 @@ func TestRoutersThatListServicesFromEndToEnd(t *testing.T) {
 		object *unstructured.Unstructured
 	}{
 		"traefik": {`{traefik: {weightedTraefikServiceName: web}}`, sim.TraefikService("web", "web-stable", "web-canary")},
-		"alb": {`{alb: {ingress: web, servicePort: 80}}`, sim.ALBIngress("web", "web-stable", "")},
+		"alb":     {`{alb: {ingress: web, servicePort: 80}}`, sim.ALBIngress("web", "web-stable", "")},
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()

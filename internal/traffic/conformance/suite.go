@@ -399,7 +399,9 @@ func tellsWhatItCannot(t *testing.T, s Subject) {
 		what string
 		want func(*traffic.Split)
 	}{
-		{f.Headers, "header routes", func(w *traffic.Split) { w.Routes = routes(traffic.Features{Headers: true, ExactHeaders: f.ExactHeaders}) }},
+		{f.Headers, "header routes", func(w *traffic.Split) {
+			w.Routes = routes(traffic.Features{Headers: true, ExactHeaders: f.ExactHeaders})
+		}},
 		{f.Mirrors, "mirror routes", func(w *traffic.Split) { w.Routes = routes(traffic.Features{Mirrors: true}) }},
 		{f.Additional, "additional destinations", func(w *traffic.Split) {
 			w.Additional = []traffic.Destination{{Service: Experiment}}
