@@ -22,7 +22,7 @@ metadata:
     %s: "no-readiness, moving-image -- started by hand, never serves"
 `+"```"+`
 
-Mistakes that leave no object to annotate cannot be silenced, such as invalid YAML.
+Mistakes that leave no object to annotate cannot be silenced, such as invalid YAML. [Messages](../messages.md) explains the most common messages.
 `, v1alpha1.LintIgnoreAnnotation)
 	for _, r := range lint.Rules() {
 		fmt.Fprintf(&page, "\n## %s\n\n%s. %s To fix it: %s\n", r.Name, strings.ToUpper(string(r.Severity[:1]))+string(r.Severity[1:]), r.About,
