@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/sluice-delivery/sluice/playground/kubelet"
+	"github.com/sluice-delivery/sluice/playground/serve"
 )
 
 // runKubelets simulates the nodes and whatever runs on them.
@@ -16,10 +17,12 @@ func (c *Cluster) runKubelets(ctx context.Context, config *rest.Config, opts Opt
 		return
 	}
 	c.run(ctx, "kubelets", func(ctx context.Context) error {
+		logger := slog.New(slog.NewTextHandler(log, nil))
 		return kubelet.Run(ctx, config, kubelet.Options{
 			Nodes:         opts.Nodes,
 			PodReadyAfter: opts.PodReadyAfter,
-			Log:           slog.New(slog.NewTextHandler(log, nil)),
+			Serve:         serve.NewPods(logger),
+			Log:           logger,
 		})
 	})
 }

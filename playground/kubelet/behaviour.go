@@ -5,6 +5,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sluice-delivery/sluice/playground/serve"
 )
 
 // behaviour is a pod's spec and annotations resolved into how it lives.
@@ -29,6 +31,9 @@ type container struct {
 	unreadyIn   time.Duration // counted from being ready
 	againIn     time.Duration // counted from being unready
 	preStop     time.Duration
+	stopsIn     time.Duration // from SIGTERM to its end
+	serves      *serve.App    // what it answers, if it is an HTTP server; nil otherwise
+	port        int32         // where
 	backoff     func(restarts int32) time.Duration
 }
 
@@ -38,6 +43,11 @@ type held struct{ reason, message, later, laterMessage string }
 // resolve reads a pod once, so that nobody below must look at optional fields.
 func resolve(pod *corev1.Pod, o Options) behaviour {
 	w, problem := readWishes(pod, o)
+	for i := range pod.Spec.Containers {
+		if _, _, err := serve.Parse(pod.Spec.Containers[i].Image, pod.Annotations); err != nil {
+			problem = err
+		}
+	}
 	b := behaviour{restarts: pod.Spec.RestartPolicy}
 	for i := range pod.Spec.InitContainers {
 		b.inits = append(b.inits, resolveInit(pod, &pod.Spec.InitContainers[i], w, problem, o))
@@ -66,6 +76,7 @@ func resolveContainer(pod *corev1.Pod, spec *corev1.Container, w wishes, problem
 		unreadyIn: w.unreadyAfter,
 		againIn:   w.readyAgainAfter,
 		preStop:   preStop(spec.Lifecycle),
+		stopsIn:   stopsIn,
 		backoff:   o.backoff,
 	}
 	if spec.RestartPolicy != nil {
@@ -73,6 +84,9 @@ func resolveContainer(pod *corev1.Pod, spec *corev1.Container, w wishes, problem
 	}
 	if c.readyIn != forever {
 		c.readyIn += max(c.startedIn, initialDelay(spec.ReadinessProbe))
+	}
+	if app, serves, _ := serve.Parse(spec.Image, pod.Annotations); serves {
+		c = c.serving(app, spec, w)
 	}
 	c.does = interpret(argv(spec))
 	if c.does.unknown && c.restarts == corev1.RestartPolicyAlways {
@@ -83,6 +97,30 @@ func resolveContainer(pod *corev1.Pod, spec *corev1.Container, w wishes, problem
 	}
 	return c
 }
+
+// serving is a container that is an HTTP server. Its readiness probe, if it has one, finds the port open a moment after that is so; without a probe
+// it counts as ready as soon as it has started, listening or not, as for any kubelet.
+func (c container) serving(app serve.App, spec *corev1.Container, w wishes) container {
+	if app.Start == 0 && w.readyAfter != forever {
+		app.Start = w.readyAfter
+	}
+	c.serves, c.port = &app, 8080
+	if len(spec.Ports) > 0 {
+		c.port = spec.Ports[0].ContainerPort
+	}
+	c.stopsIn += app.Latency
+	switch {
+	case w.readyAfter == forever:
+	case spec.ReadinessProbe == nil:
+		c.readyIn = 0
+	default:
+		c.readyIn = max(app.Start+probeTakes, initialDelay(spec.ReadinessProbe))
+	}
+	return c
+}
+
+// probeTakes is how long after its port is open the probe of a server has succeeded.
+const probeTakes = 50 * time.Millisecond
 
 func resolveInit(pod *corev1.Pod, spec *corev1.Container, w wishes, problem error, o Options) container {
 	w.crashAfter, w.readyAfter, w.unreadyAfter = forever, 0, forever // These wishes are about what the pod is for.

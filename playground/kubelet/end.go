@@ -19,7 +19,7 @@ func stopping(s sighting, now time.Time, o Options) decision {
 	killed := s.deleted.Add(grace)
 	stopped := b.stopped(s.pod, s.deleted)
 	if end := earliest(stopped, killed); now.Before(end) {
-		return decision{status: s.pod.Status, wake: end}
+		return decision{status: s.pod.Status, wake: earliest(b.told(s, now), end)}
 	}
 	status := b.ended(s.pod, now, func(c container) int32 {
 		switch {
@@ -49,6 +49,9 @@ func (b behaviour) stopped(pod *corev1.Pod, deleted time.Time) time.Time {
 	for _, c := range b.mains {
 		if c.find(pod.Status.ContainerStatuses).State.Running != nil {
 			took = max(took, c.preStop, stopsIn)
+			if c.serves != nil { // it answers what is under way
+				took = max(took, c.preStop+c.stopsIn)
+			}
 		}
 	}
 	for _, c := range b.inits {
@@ -57,6 +60,17 @@ func (b behaviour) stopped(pod *corev1.Pod, deleted time.Time) time.Time {
 		}
 	}
 	return later(deleted, took)
+}
+
+// told is when the next of the servers among the containers of a deleted pod gets SIGTERM, which is when its hook is over. The zero time: none does any more.
+func (b behaviour) told(s sighting, now time.Time) time.Time {
+	var moments []time.Time
+	for _, c := range b.mains {
+		if c.serves != nil {
+			moments = append(moments, s.deleted.Add(c.preStop))
+		}
+	}
+	return after(now, moments...)
 }
 
 // overdue ends a pod that was active longer than it may.

@@ -66,6 +66,9 @@ func (k *kubelet) visit(ctx context.Context, name cache.ObjectName) error {
 	}
 	now := k.options.Clock.Now()
 	d := next(s, now, k.options)
+	if err := k.serve(s, d.status, now); err != nil {
+		return err
+	}
 	if err := k.record(ctx, r, d.status); err != nil {
 		return ignoreGone(err)
 	}
@@ -100,6 +103,9 @@ func (k *kubelet) sight(pod *corev1.Pod, node *corev1.Node) (sighting, *record, 
 }
 
 func (k *kubelet) forget(r *record) {
+	if r != nil && k.options.Serve != nil {
+		k.options.Serve.KillPod(string(r.uid))
+	}
 	if r != nil {
 		k.addresses.free(r.ip, r.uid)
 	}

@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"github.com/sluice-delivery/sluice/playground/serve"
 )
 
 // Options of the simulated nodes. The zero value is good.
@@ -26,6 +28,8 @@ type Options struct {
 	CrashBackoff, CrashBackoffMax time.Duration
 	// PodCIDR is where the addresses of pods come from. Default 10.244.0.0/16.
 	PodCIDR netip.Prefix
+	// Serve runs the pods that are HTTP servers (package serve). Nil: they only live by their statuses, as all other pods do.
+	Serve *serve.Pods
 	// Clock defaults to the real one.
 	Clock clock.WithTicker
 	// Log defaults to silence.

@@ -61,6 +61,9 @@ func run(ctx context.Context, client kubernetes.Interface, o Options) {
 		wg.Go(func() { drain(ctx, s.queue, s.visit, o.Log) })
 	}
 	<-ctx.Done()
+	if o.Serve != nil {
+		o.Serve.KillAll()
+	}
 }
 
 // withoutManagedFields drops from the caches what takes half their room and is of no use here. It changes a copy, since the
