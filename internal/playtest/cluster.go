@@ -118,6 +118,9 @@ func Root() string { return manifests.Root() }
 // Client reads and writes as the cluster's admin.
 func (c *Cluster) Client() client.WithWatch { return c.client }
 
+// Config is that of the cluster's admin.
+func (c *Cluster) Config() *rest.Config { return c.config }
+
 // ControllerKubeconfig is the path of a kubeconfig with the rights that the installed controller has.
 func (c *Cluster) ControllerKubeconfig() string { return c.controllerKubeconfig }
 

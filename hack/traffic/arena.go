@@ -1,0 +1,304 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/hack/traffic/load"
+	"github.com/sluice-delivery/sluice/hack/traffic/plane"
+	"github.com/sluice-delivery/sluice/internal/playtest"
+)
+
+// arena is the namespace of one cell: its Rollout, its controller, its data plane and its load.
+type arena struct {
+	cell      cell
+	cluster   *playtest.Cluster
+	client    client.WithWatch
+	namespace string
+	folder    string
+	log       *slog.Logger
+
+	plane      *plane.Plane
+	controller *exec.Cmd
+	weights    *weights
+}
+
+const (
+	// patience is how long one thing may take that an event waits for.
+	patience = 3 * time.Minute
+	// interval between two looks at what is waited for.
+	interval = 100 * time.Millisecond
+)
+
+// run plays the cell under a load of so many requests a second.
+func (a *arena) run(ctx context.Context, nginx string, rate int) (r result, err error) {
+	defer func() { err = errors.Join(err, a.stop()) }()
+	if err := a.set(ctx, nginx); err != nil {
+		return result{}, err
+	}
+	url, asked, err := a.target(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	if err := a.answers(ctx, url, asked); err != nil {
+		return result{}, err
+	}
+	ledger := load.NewLedger()
+	loaded, unload := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		load.Run(loaded, load.Options{URL: url, Host: asked, Rate: rate}, ledger)
+	}()
+	stop := func() { unload(); <-done }
+	defer stop()
+	if err := sleep(ctx, 2*time.Second); err != nil {
+		return result{}, err
+	}
+	if err := a.cell.event.do(ctx, a); err != nil {
+		return result{}, fmt.Errorf("%s: %w", a.cell, err)
+	}
+	if err := a.settled(ctx); err != nil {
+		return result{}, err
+	}
+	if err := sleep(ctx, a.cell.lag+2*time.Second); err != nil {
+		return result{}, err
+	}
+	stop()
+	return result{cell: a.cell, ledger: ledger, shares: a.weights.shares(ledger, a.cell.lag)}, nil
+}
+
+// set brings everything up, with the first version Healthy.
+func (a *arena) set(ctx context.Context, nginx string) error {
+	if err := a.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.namespace}}); err != nil {
+		return err
+	}
+	if !a.cell.strategy.gateway {
+		nginx = ""
+	}
+	var err error
+	a.plane, err = plane.Start(ctx, a.cluster.Config(), a.namespace, plane.Options{Lag: a.cell.lags(), NGINX: nginx, Folder: a.folder, Log: a.log, HTTPRoutes: true})
+	if err != nil {
+		return err
+	}
+	if err := a.startController(); err != nil {
+		return err
+	}
+	if err := a.apply(ctx, a.cell.strategy.objects+a.cell.rollout()); err != nil {
+		return err
+	}
+	if err := a.healthy(ctx, "v1"); err != nil {
+		return err
+	}
+	a.weights, err = follow(ctx, a.client, a.namespace)
+	return err
+}
+
+// target is where requests go, and the Host that they ask for.
+func (a *arena) target(ctx context.Context) (url, asked string, err error) {
+	if a.cell.strategy.gateway {
+		return a.plane.Gateway(), host, nil
+	}
+	var s corev1.Service
+	if err := a.client.Get(ctx, types.NamespacedName{Namespace: a.namespace, Name: "web"}, &s); err != nil {
+		return "", "", err
+	}
+	url, err = a.plane.Service(&s, 80)
+	return url, "", err
+}
+
+// answers waits until the first requests are answered: the data plane is as late at the beginning as it is later on.
+func (a *arena) answers(ctx context.Context, url, asked string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for good := 0; good < 10; {
+		ledger := load.NewLedger()
+		once, stop := context.WithTimeout(ctx, 500*time.Millisecond)
+		load.Run(once, load.Options{URL: url, Host: asked, Rate: 20}, ledger)
+		stop()
+		total := ledger.Total()
+		if good += total.Good; total.Lost > 0 {
+			good = 0
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: nothing answers at %s: %v", a.cell, url, ledger.Reasons())
+		}
+	}
+	return nil
+}
+
+func (a *arena) apply(ctx context.Context, manifests string) error {
+	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader([]byte(manifests)), 4096)
+	for {
+		var object unstructured.Unstructured
+		err := documents.Decode(&object.Object)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(object.Object) == 0 {
+			continue
+		}
+		object.SetNamespace(a.namespace)
+		if err := a.client.Create(ctx, &object); err != nil {
+			return fmt.Errorf("create %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+}
+
+func (a *arena) rollout(ctx context.Context) (*v1alpha1.Rollout, error) {
+	var ro v1alpha1.Rollout
+	return &ro, a.client.Get(ctx, types.NamespacedName{Namespace: a.namespace, Name: "web"}, &ro)
+}
+
+func (a *arena) patch(ctx context.Context, patch string, subresources ...string) error {
+	ro := &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: "web"}}
+	p := client.RawPatch(types.MergePatchType, []byte(patch))
+	if len(subresources) > 0 {
+		return a.client.SubResource(subresources[0]).Patch(ctx, ro, p)
+	}
+	return a.client.Patch(ctx, ro, p)
+}
+
+func (a *arena) setImage(ctx context.Context, tag string) error {
+	ro := &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: "web"}}
+	patch := fmt.Sprintf(`[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": %q}]`, image(tag))
+	return a.client.Patch(ctx, ro, client.RawPatch(types.JSONPatchType, []byte(patch)))
+}
+
+// until waits until a Rollout is as wanted.
+func (a *arena) until(ctx context.Context, what string, wanted func(*v1alpha1.Rollout) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		ro, err := a.rollout(ctx)
+		if err == nil && wanted(ro) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("not %s within %s: %s %q (%w)", what, patience, ro.Status.Phase, ro.Status.Message, errors.Join(err, context.Cause(ctx)))
+		}
+		_ = sleep(ctx, interval) // the next look says that the time is over
+	}
+}
+
+// healthy waits until a version has taken everything over.
+func (a *arena) healthy(ctx context.Context, tag string) error {
+	return a.until(ctx, "Healthy with "+tag, func(ro *v1alpha1.Rollout) bool {
+		return ro.Status.ObservedGeneration == fmt.Sprint(ro.Generation) && ro.Spec.Template.Spec.Containers[0].Image == image(tag) &&
+			ro.Status.Phase == v1alpha1.RolloutPhaseHealthy && ro.Status.StableRS == ro.Status.CurrentPodHash
+	})
+}
+
+// underway begins an update and waits until it is in its midst.
+func (a *arena) underway(ctx context.Context, tag string) error {
+	before, err := a.rollout(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.setImage(ctx, tag); err != nil {
+		return err
+	}
+	return a.until(ctx, "under way", func(ro *v1alpha1.Rollout) bool {
+		begun := ro.Status.CurrentPodHash != before.Status.CurrentPodHash && ro.Status.StableRS != ro.Status.CurrentPodHash
+		return begun && (ro.Spec.Strategy.Canary == nil || ro.Status.CurrentStepIndex != nil && *ro.Status.CurrentStepIndex >= 1)
+	})
+}
+
+// settled waits until no pod ends any more, and no version has pods that only wait for their end.
+func (a *arena) settled(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		ro, err1 := a.rollout(ctx)
+		var list corev1.PodList
+		err2 := a.client.List(ctx, &list, client.InNamespace(a.namespace))
+		if err := errors.Join(err1, err2); err != nil && ctx.Err() == nil {
+			return err
+		}
+		if ro.Spec.Replicas != nil && len(list.Items) == int(*ro.Spec.Replicas) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: %d pods are left after %s", a.cell, len(list.Items), patience)
+		}
+		_ = sleep(ctx, interval) // the next look says that the time is over
+	}
+}
+
+func (a *arena) startController() error {
+	log, err := os.OpenFile(filepath.Join(a.folder, "controller.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close() //nolint:errcheck // the child has its own
+	a.controller = exec.Command(a.cluster.Program("sluice-controller"), "--kubeconfig", a.cluster.ControllerKubeconfig(), "--namespaced", "--namespace", a.namespace,
+		"--leader-elect=false", "--metrics-port=0", "--healthz-port=0")
+	a.controller.Stdout, a.controller.Stderr = log, log
+	a.controller.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	return a.controller.Start()
+}
+
+// killController ends the controller without a word, and starts another.
+func (a *arena) killController() error {
+	if err := a.controller.Process.Kill(); err != nil {
+		return err
+	}
+	_ = a.controller.Wait() // it was killed, as it says
+	return a.startController()
+}
+
+// stop ends what the cell has started, and removes its namespace's Rollout, so that its pods are no load for other cells.
+func (a *arena) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	errs := []error{client.IgnoreNotFound(a.client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.namespace}}))}
+	if a.controller != nil {
+		errs = append(errs, a.controller.Process.Signal(syscall.SIGTERM))
+		_ = a.controller.Wait() // how it ends is no part of this
+	}
+	if a.weights != nil {
+		a.weights.stop()
+	}
+	if a.plane != nil {
+		errs = append(errs, a.plane.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+// namespaceOf is a namespace for a cell.
+func namespaceOf(i int) string { return fmt.Sprintf("traffic-%02d", i) }
+
+// findNGINX is where NGINX is, also where a user's PATH has no folders for system programs.
+func findNGINX() (string, error) {
+	if path, err := exec.LookPath("nginx"); err == nil {
+		return path, nil
+	}
+	const debian = "/usr/sbin/nginx"
+	if _, err := os.Stat(debian); err == nil {
+		return debian, nil
+	}
+	return "", errors.New("there is no nginx: install it (Debian: apt-get install nginx-light), or choose cells without it with -strategy " + strings.Join([]string{"canary", "blue-green"}, ","))
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+)
+
+// event is what happens to a Rollout while it is under load. It returns when the Rollout is Healthy again, except for pods that still end.
+type event struct {
+	name string
+	do   func(context.Context, *arena) error
+}
+
+var events = []event{
+	{"promotion", promotion},
+	{"abort", abort},
+	{"superseding update", superseding},
+	{"rollback after the update", rollback},
+	{"scaling during the update", scaling},
+	{"pods deleted during the update", deletedPods},
+	{"controller killed during the update", killed},
+	{"restart", restart},
+}
+
+func promotion(ctx context.Context, a *arena) error {
+	if err := a.setImage(ctx, "v2"); err != nil {
+		return err
+	}
+	return a.healthy(ctx, "v2")
+}
+
+func abort(ctx context.Context, a *arena) error {
+	if err := a.underway(ctx, "v2"); err != nil {
+		return err
+	}
+	if err := a.patch(ctx, `{"status": {"abort": true}}`, "status"); err != nil {
+		return err
+	}
+	if err := a.until(ctx, "aborted", func(ro *v1alpha1.Rollout) bool { return ro.Status.Phase == v1alpha1.RolloutPhaseDegraded }); err != nil {
+		return err
+	}
+	if err := a.setImage(ctx, "v1"); err != nil {
+		return err
+	}
+	return a.healthy(ctx, "v1")
+}
+
+func superseding(ctx context.Context, a *arena) error {
+	if err := a.underway(ctx, "v2"); err != nil {
+		return err
+	}
+	if err := a.setImage(ctx, "v3"); err != nil {
+		return err
+	}
+	return a.healthy(ctx, "v3")
+}
+
+func rollback(ctx context.Context, a *arena) error {
+	if err := promotion(ctx, a); err != nil {
+		return err
+	}
+	if err := a.setImage(ctx, "v1"); err != nil {
+		return err
+	}
+	return a.healthy(ctx, "v1")
+}
+
+func scaling(ctx context.Context, a *arena) error {
+	if err := a.underway(ctx, "v2"); err != nil {
+		return err
+	}
+	for _, replicas := range []int{pods + 2, pods - 1} {
+		if err := a.patch(ctx, fmt.Sprintf(`{"spec": {"replicas": %d}}`, replicas)); err != nil {
+			return err
+		}
+		if err := sleep(ctx, 2*time.Second); err != nil {
+			return err
+		}
+	}
+	return a.healthy(ctx, "v2")
+}
+
+// deletedPods takes a pod of each version away, one after the other, as a drain of nodes does.
+func deletedPods(ctx context.Context, a *arena) error {
+	if err := a.underway(ctx, "v2"); err != nil {
+		return err
+	}
+	var list corev1.PodList
+	if err := a.client.List(ctx, &list, client.InNamespace(a.namespace)); err != nil {
+		return err
+	}
+	gone := map[string]bool{}
+	for _, pod := range list.Items {
+		version := pod.Labels[v1alpha1.PodTemplateHashLabel]
+		if gone[version] || pod.DeletionTimestamp != nil {
+			continue
+		}
+		gone[version] = true
+		if err := a.client.Delete(ctx, &pod); err != nil {
+			return err
+		}
+		if err := sleep(ctx, 2*time.Second); err != nil {
+			return err
+		}
+	}
+	return a.healthy(ctx, "v2")
+}
+
+func killed(ctx context.Context, a *arena) error {
+	if err := a.underway(ctx, "v2"); err != nil {
+		return err
+	}
+	for range 3 {
+		if err := a.killController(); err != nil {
+			return err
+		}
+		if err := sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+	return a.healthy(ctx, "v2")
+}
+
+func restart(ctx context.Context, a *arena) error {
+	at := metav1.Now().Rfc3339Copy()
+	if err := a.patch(ctx, fmt.Sprintf(`{"spec": {"restartAt": %q}}`, at.UTC().Format(time.RFC3339))); err != nil {
+		return err
+	}
+	if err := a.until(ctx, "restarted", func(ro *v1alpha1.Rollout) bool { return ro.Status.RestartedAt != nil && !ro.Status.RestartedAt.Before(&at) }); err != nil {
+		return err
+	}
+	return a.healthy(ctx, "v1")
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

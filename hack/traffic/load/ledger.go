@@ -1,0 +1,156 @@
+package load
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+)
+
+// Ledger is what came of all requests.
+type Ledger struct {
+	mu      sync.Mutex
+	begin   time.Time
+	all     Count
+	seconds map[int]map[string]*Count // by second since the begin, and version
+	latency []time.Duration
+	reasons map[string]int
+}
+
+// Count counts requests.
+type Count struct {
+	// Good were answered by a pod, with a success.
+	Good int
+	// Bad were answered by a pod, with an error of the application.
+	Bad int
+	// Lost were not answered by a pod: connections refused, reset or closed, timeouts, errors of a proxy.
+	Lost int
+}
+
+// Sum is all of them.
+func (c Count) Sum() int { return c.Good + c.Bad + c.Lost }
+
+func (c *Count) add(o Count) {
+	c.Good, c.Bad, c.Lost = c.Good+o.Good, c.Bad+o.Bad, c.Lost+o.Lost
+}
+
+// NewLedger begins now.
+func NewLedger() *Ledger {
+	return &Ledger{begin: time.Now(), seconds: map[int]map[string]*Count{}, reasons: map[string]int{}}
+}
+
+func (l *Ledger) add(r *vegeta.Result) {
+	version, one := r.Headers.Get("X-Version"), Count{}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case version == "":
+		one.Lost = 1
+		reason := addresses.ReplaceAllString(r.Error, "")
+		if reason == "" {
+			reason = fmt.Sprintf("%d without a pod's answer", r.Code)
+		}
+		l.reasons[reason]++
+	case r.Code >= 500:
+		one.Bad = 1
+	default:
+		one.Good = 1
+	}
+	second := int(r.Timestamp.Sub(l.begin) / time.Second)
+	if l.seconds[second] == nil {
+		l.seconds[second] = map[string]*Count{}
+	}
+	if l.seconds[second][version] == nil {
+		l.seconds[second][version] = &Count{}
+	}
+	l.seconds[second][version].add(one)
+	l.all.add(one)
+	l.latency = append(l.latency, r.Latency)
+}
+
+// Total of all requests.
+func (l *Ledger) Total() Count {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all
+}
+
+// Reasons are why requests were lost, and how many for each.
+func (l *Ledger) Reasons() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.reasons)
+}
+
+// Latency is the time within which the share q of the requests was answered, 0 to 1.
+func (l *Ledger) Latency(q float64) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.latency) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(l.latency))
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}
+
+// Second is what came of the requests of one second, by version. The version of lost ones is "".
+func (l *Ledger) Second(second int) map[string]Count {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	counts := map[string]Count{}
+	for version, c := range l.seconds[second] {
+		counts[version] = *c
+	}
+	return counts
+}
+
+// addresses in reasons differ from one connection to the next.
+var addresses = regexp.MustCompile(`(Get "[^"]*": )|( tcp)? 127\.[0-9.]+:[0-9]+(->127\.[0-9.]+:[0-9]+)?`)
+
+// Seconds is how many seconds there are.
+func (l *Ledger) Seconds() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := -1
+	for second := range l.seconds {
+		last = max(last, second)
+	}
+	return last + 1
+}
+
+// At is the second of a moment.
+func (l *Ledger) At(t time.Time) int { return int(t.Sub(l.begin) / time.Second) }
+
+// Share tests whether a version got a share of the requests that were answered between two seconds, the last not included. It returns what it got and
+// the probability of a difference at least as large by chance (Pearson's chi-squared test with one degree of freedom); 1 where there were no requests.
+func (l *Ledger) Share(version string, asked float64, from, to int) (got, p float64) {
+	var of, all int
+	for second := from; second < to; second++ {
+		for v, c := range l.Second(second) {
+			n := c.Good + c.Bad
+			all += n
+			if v == version {
+				of += n
+			}
+		}
+	}
+	if all == 0 {
+		return 0, 1
+	}
+	got = float64(of) / float64(all)
+	if asked <= 0 || asked >= 1 {
+		if got == asked {
+			return got, 1
+		}
+		return got, 0
+	}
+	expected := asked * float64(all)
+	difference := float64(of) - expected
+	chi2 := difference*difference/expected + difference*difference/(float64(all)-expected)
+	return got, math.Erfc(math.Sqrt(chi2 / 2))
+}

@@ -1,0 +1,163 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sluice-delivery/sluice/internal/playtest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := traffic(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "traffic:", err)
+		os.Exit(1)
+	}
+}
+
+// wishes are the command's flags.
+type wishes struct {
+	rate, parallel   int
+	strategies, does []string
+	lags             []time.Duration
+	careless         bool
+	out              string
+}
+
+func read(args []string) (w wishes, err error) {
+	f := flag.NewFlagSet("traffic", flag.ContinueOnError)
+	f.IntVar(&w.rate, "rate", 400, "requests a second for each cell")
+	f.IntVar(&w.parallel, "parallel", 2, "cells at the same time")
+	f.BoolVar(&w.careless, "careless", true, "also play the settings that lose requests")
+	f.StringVar(&w.out, "o", "", "write the table into this file, between its markers")
+	strategies := f.String("strategy", "", "only strategies with these words in their name, with commas")
+	does := f.String("event", "", "only events with these words in their name, with commas")
+	lags := f.String("lags", "0s,2s", "delays of the data plane, with commas")
+	if err := f.Parse(args); err != nil {
+		return w, err
+	}
+	w.strategies, w.does = split(*strategies), split(*does)
+	for _, text := range split(*lags) {
+		lag, err := time.ParseDuration(text)
+		if err != nil || lag < 0 || lag > 10*time.Second {
+			return w, fmt.Errorf("-lags: %q is not a duration between 0s and 10s", text)
+		}
+		w.lags = append(w.lags, lag)
+	}
+	if w.rate < 1 || w.parallel < 1 {
+		return w, errors.New("-rate and -parallel must be 1 or more")
+	}
+	return w, nil
+}
+
+func split(text string) []string {
+	return slices.DeleteFunc(strings.Split(text, ","), func(s string) bool { return s == "" })
+}
+
+// cells are those of the matrix that are asked for.
+func (w wishes) cells() []cell {
+	wanted := func(name string, words []string) bool {
+		return len(words) == 0 || slices.ContainsFunc(words, func(word string) bool { return strings.Contains(strings.ToLower(name), strings.ToLower(word)) })
+	}
+	var all []cell
+	for _, s := range strategies {
+		for _, e := range events {
+			if !wanted(s.name, w.strategies) || !wanted(e.name, w.does) {
+				continue
+			}
+			for _, lag := range w.lags {
+				all = append(all, cell{strategy: s, event: e, lag: lag})
+			}
+		}
+	}
+	if w.careless {
+		for i := range mistakes {
+			all = append(all, cell{strategy: strategies[0], event: events[0], lag: mistakes[i].lag, careless: &mistakes[i]})
+		}
+	}
+	return all
+}
+
+func traffic(ctx context.Context, args []string) error {
+	w, err := read(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	results, err := play(ctx, w, w.cells())
+	fmt.Print(table(results))
+	if err == nil && w.out != "" {
+		err = insert(w.out, results)
+	}
+	return errors.Join(err, faults(results))
+}
+
+// play plays cells on one playground.
+func play(ctx context.Context, w wishes, cells []cell) (results []result, err error) {
+	if len(cells) == 0 {
+		return nil, errors.New("no cell has these names")
+	}
+	nginx := ""
+	if slices.ContainsFunc(cells, func(c cell) bool { return c.strategy.gateway }) {
+		if nginx, err = findNGINX(); err != nil {
+			return nil, err
+		}
+	}
+	cluster, err := playtest.Start()
+	if cluster != nil {
+		defer cluster.Stop()
+	}
+	if err == nil {
+		err = playtest.WithGatewayAPI(cluster)
+	}
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "sluice-traffic-")
+	if err != nil {
+		return nil, err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	results, errs := make([]result, len(cells)), make([]error, len(cells))
+	var all sync.WaitGroup
+	seats := make(chan struct{}, w.parallel)
+	for i, c := range cells {
+		seats <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		all.Go(func() {
+			defer func() { <-seats }()
+			a := &arena{cell: c, cluster: cluster, client: cluster.Client(), namespace: namespaceOf(i), folder: filepath.Join(folder, namespaceOf(i)), log: log}
+			if errs[i] = os.Mkdir(a.folder, 0o700); errs[i] == nil {
+				results[i], errs[i] = a.run(ctx, nginx, w.rate)
+			}
+			if errs[i] == nil {
+				fmt.Fprintf(os.Stderr, "%d of %d: %s\n", i+1, len(cells), results[i].line())
+			}
+		})
+	}
+	all.Wait()
+	results = slices.DeleteFunc(results, func(r result) bool { return r.ledger == nil })
+	if err := errors.Join(append(errs, context.Cause(ctx))...); err != nil {
+		return results, fmt.Errorf("%w (logs: %s)", err, folder)
+	}
+	return results, os.RemoveAll(folder)
+}
+

@@ -1,0 +1,111 @@
+package plane
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// nginx is an NGINX process and its configuration.
+type nginx struct {
+	address string // where it listens
+	folder  string
+	log     *slog.Logger
+	cmd     *exec.Cmd
+	ended   chan error
+	last    string // the configuration that it has
+}
+
+const (
+	// nginxStarts is how long NGINX may take to listen, and to end.
+	nginxStarts = 10 * time.Second
+	configFile  = "nginx.conf"
+)
+
+func startNGINX(o Options) (*nginx, error) {
+	address, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	n := &nginx{address: address, folder: o.Folder, log: o.Log, ended: make(chan error, 1)}
+	if err := n.write(view{}); err != nil {
+		return nil, err
+	}
+	n.cmd = exec.Command(o.NGINX, "-p", n.folder, "-c", filepath.Join(n.folder, configFile), "-e", n.logFile(), "-g", "daemon off;")
+	n.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	if err := n.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start NGINX: %w", err)
+	}
+	go func() { n.ended <- n.cmd.Wait() }()
+	return n, n.listening()
+}
+
+func (n *nginx) logFile() string { return filepath.Join(n.folder, "nginx.log") }
+
+// listening waits until NGINX takes connections.
+func (n *nginx) listening() error {
+	end := time.Now().Add(nginxStarts)
+	for time.Now().Before(end) {
+		conn, err := net.DialTimeout("tcp4", n.address, time.Second)
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case err := <-n.ended:
+			log, _ := os.ReadFile(n.logFile())
+			return fmt.Errorf("NGINX ended: %w: %s", err, log)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("NGINX does not listen on %s after %s", n.address, nginxStarts)
+}
+
+// see has NGINX follow a view: it reloads its configuration where that is another now.
+func (n *nginx) see(v view) {
+	before := n.last
+	if err := n.write(v); err != nil {
+		n.log.Error("NGINX keeps its configuration", "error", err)
+		return
+	}
+	if n.last == before {
+		return
+	}
+	if err := n.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		n.log.Error("NGINX was not told to reload", "error", err)
+	}
+}
+
+func (n *nginx) write(v view) error {
+	config, problems := render(v, n.address, n.folder)
+	for _, problem := range problems {
+		n.log.Warn("not routed", "problem", problem)
+	}
+	n.last = config
+	return os.WriteFile(filepath.Join(n.folder, configFile), []byte(config), 0o600)
+}
+
+func (n *nginx) stop() error {
+	if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-n.ended:
+		return nil
+	case <-time.After(nginxStarts):
+		return errors.Join(errors.New("NGINX did not end and was killed"), n.cmd.Process.Kill())
+	}
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}

@@ -1,0 +1,127 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-delivery/sluice/hack/traffic/load"
+)
+
+// result is what came of a cell.
+type result struct {
+	cell   cell
+	ledger *load.Ledger
+	shares []share
+}
+
+// unlikely is the probability below which a share is not what was asked for. With a few hundred shares one of them is below it by chance in three
+// hundred runs.
+const unlikely = 1e-5
+
+func (r result) line() string {
+	total := r.ledger.Total()
+	text := fmt.Sprintf("%s: %d requests, %d lost, p99 %s", r.cell, total.Sum(), total.Lost, r.ledger.Latency(0.99).Round(100*time.Microsecond))
+	for _, s := range r.shares {
+		text += fmt.Sprintf("; asked %.0f %%, got %.1f %% (p %.2g)", s.asked*100, s.got*100, s.p)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.ledger.Reasons())) {
+		text += fmt.Sprintf("\n    %d × %s", r.ledger.Reasons()[reason], reason)
+	}
+	return text
+}
+
+// shareText is the share that is furthest from what was asked for, in units of chance.
+func (r result) shareText() string {
+	if len(r.shares) == 0 {
+		return ""
+	}
+	s := slices.MinFunc(r.shares, func(a, b share) int {
+		switch {
+		case a.p < b.p:
+			return -1
+		case a.p > b.p:
+			return 1
+		}
+		return 0
+	})
+	return fmt.Sprintf("%.1f %% of %.0f %%", s.got*100, s.asked*100)
+}
+
+// table of all cells, in Markdown.
+func table(results []result) string {
+	var b strings.Builder
+	var all load.Count
+	b.WriteString("| strategy | event | data plane is late by | requests | lost | p99 | canary's share, where it differed most |\n|---|---|---:|---:|---:|---:|---|\n")
+	for _, r := range results {
+		total, event := r.ledger.Total(), r.cell.event.name
+		if r.cell.careless != nil {
+			event += ", " + r.cell.careless.name
+		} else {
+			all.Good, all.Bad, all.Lost = all.Good+total.Good, all.Bad+total.Bad, all.Lost+total.Lost
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s | %s |\n", r.cell.strategy.name, event, r.cell.lag, total.Sum(), total.Lost,
+			r.ledger.Latency(0.99).Round(100*time.Microsecond), r.shareText())
+	}
+	fmt.Fprintf(&b, "\n%d requests in %d cells without a mistake in their settings, %d lost.\n", all.Sum(), len(results)-careless(results), all.Lost)
+	for i, m := range mistakes {
+		if i < careless(results) {
+			fmt.Fprintf(&b, "\n- %s: %s.", m.name, m.why)
+		}
+	}
+	return b.String() + "\n"
+}
+
+func careless(results []result) (n int) {
+	for _, r := range results {
+		if r.cell.careless != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// faults are requests that were lost and should not, shares that are not what was asked for, and settings that should lose requests and did not.
+func faults(results []result) error {
+	var errs []error
+	for _, r := range results {
+		total := r.ledger.Total()
+		switch {
+		case r.cell.careless == nil && total.Lost > 0:
+			errs = append(errs, fmt.Errorf("%s: %d requests lost: %v", r.cell, total.Lost, r.ledger.Reasons()))
+		case r.cell.careless != nil && total.Lost == 0:
+			errs = append(errs, fmt.Errorf("%s: no request lost, so the ledger cannot be believed", r.cell))
+		}
+		for _, s := range r.shares {
+			if s.p < unlikely {
+				errs = append(errs, fmt.Errorf("%s: the canary got %.1f %% for %d s, and %.0f %% were asked for (p %.2g)", r.cell, s.got*100, s.seconds, s.asked*100, s.p))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+const (
+	markBegin = "<!-- traffic: begin, written by make traffic -->"
+	markEnd   = "<!-- traffic: end -->"
+)
+
+// insert writes the table into a page, between its markers.
+func insert(page string, results []result) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, ok1 := strings.Cut(string(text), markBegin)
+	_, after, ok2 := strings.Cut(rest, markEnd)
+	if !ok1 || !ok2 {
+		return fmt.Errorf("%s has no markers %q and %q", page, markBegin, markEnd)
+	}
+	return os.WriteFile(page, []byte(before+markBegin+"\n\n"+table(results)+"\n"+markEnd+after), 0o600)
+}
