@@ -50,6 +50,12 @@ engines = ./internal/plan/... ./internal/experiment/... ./internal/sim/... ./int
 # What takes longest goes first, so that nothing waits for it in the end.
 longest = ./internal/controller
 
+.PHONY: traffic
+TRAFFIC ?=
+traffic: build ## Count the requests that updates lose, through real proxies, and write the table into docs/requests.md (TRAFFIC="-strategy nginx -lags 0s,5s"; needs NGINX)
+	@go build -o bin/sluice-traffic ./hack/traffic
+	@SLUICE_BIN=$(CURDIR)/bin bin/sluice-traffic $(if $(TRAFFIC),$(TRAFFIC),-o docs/requests.md)
+
 .PHONY: bench
 ROLLOUTS ?= 100
 MANY ?= 500
@@ -68,6 +74,7 @@ test: build prometheus ## Run every test, those against the playground included
 	$(race) -timeout 30m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest))")
 	cd playground && go test ./...
 	@if [ -e bin/not-run ]; then cat bin/not-run; fi
+	@command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || echo "Not run: updates behind a gateway under real requests. apt-get install nginx-light, or your system's package of NGINX."
 
 .PHONY: race
 race: export SLUICE_BIN = $(CURDIR)/bin

@@ -212,13 +212,13 @@ func (a *arena) healthy(ctx context.Context, tag string) error {
 	})
 }
 
-// underway begins an update and waits until it is in its midst.
-func (a *arena) underway(ctx context.Context, tag string) error {
+// underway begins an update to v2 and waits until it is in its midst.
+func (a *arena) underway(ctx context.Context) error {
 	before, err := a.rollout(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.setImage(ctx, tag); err != nil {
+	if err := a.setImage(ctx, "v2"); err != nil {
 		return err
 	}
 	return a.until(ctx, "under way", func(ro *v1alpha1.Rollout) bool {

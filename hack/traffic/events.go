@@ -37,7 +37,7 @@ func promotion(ctx context.Context, a *arena) error {
 }
 
 func abort(ctx context.Context, a *arena) error {
-	if err := a.underway(ctx, "v2"); err != nil {
+	if err := a.underway(ctx); err != nil {
 		return err
 	}
 	if err := a.patch(ctx, `{"status": {"abort": true}}`, "status"); err != nil {
@@ -53,7 +53,7 @@ func abort(ctx context.Context, a *arena) error {
 }
 
 func superseding(ctx context.Context, a *arena) error {
-	if err := a.underway(ctx, "v2"); err != nil {
+	if err := a.underway(ctx); err != nil {
 		return err
 	}
 	if err := a.setImage(ctx, "v3"); err != nil {
@@ -73,7 +73,7 @@ func rollback(ctx context.Context, a *arena) error {
 }
 
 func scaling(ctx context.Context, a *arena) error {
-	if err := a.underway(ctx, "v2"); err != nil {
+	if err := a.underway(ctx); err != nil {
 		return err
 	}
 	for _, replicas := range []int{pods + 2, pods - 1} {
@@ -89,7 +89,7 @@ func scaling(ctx context.Context, a *arena) error {
 
 // deletedPods takes a pod of each version away, one after the other, as a drain of nodes does.
 func deletedPods(ctx context.Context, a *arena) error {
-	if err := a.underway(ctx, "v2"); err != nil {
+	if err := a.underway(ctx); err != nil {
 		return err
 	}
 	var list corev1.PodList
@@ -114,7 +114,7 @@ func deletedPods(ctx context.Context, a *arena) error {
 }
 
 func killed(ctx context.Context, a *arena) error {
-	if err := a.underway(ctx, "v2"); err != nil {
+	if err := a.underway(ctx); err != nil {
 		return err
 	}
 	for range 3 {
@@ -133,7 +133,9 @@ func restart(ctx context.Context, a *arena) error {
 	if err := a.patch(ctx, fmt.Sprintf(`{"spec": {"restartAt": %q}}`, at.UTC().Format(time.RFC3339))); err != nil {
 		return err
 	}
-	if err := a.until(ctx, "restarted", func(ro *v1alpha1.Rollout) bool { return ro.Status.RestartedAt != nil && !ro.Status.RestartedAt.Before(&at) }); err != nil {
+	if err := a.until(ctx, "restarted", func(ro *v1alpha1.Rollout) bool {
+		return ro.Status.RestartedAt != nil && !ro.Status.RestartedAt.Before(&at)
+	}); err != nil {
 		return err
 	}
 	return a.healthy(ctx, "v1")

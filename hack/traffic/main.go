@@ -22,8 +22,9 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := traffic(ctx, os.Args[1:]); err != nil {
+	err := traffic(ctx, os.Args[1:])
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "traffic:", err)
 		os.Exit(1)
 	}
@@ -160,4 +161,3 @@ func play(ctx context.Context, w wishes, cells []cell) (results []result, err er
 	}
 	return results, os.RemoveAll(folder)
 }
-

@@ -95,8 +95,11 @@ func (n *nginx) stop() error {
 		return err
 	}
 	select {
-	case <-n.ended:
-		return nil
+	case err := <-n.ended:
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+			return nil // by the signal
+		}
+		return err
 	case <-time.After(nginxStarts):
 		return errors.Join(errors.New("NGINX did not end and was killed"), n.cmd.Process.Kill())
 	}
