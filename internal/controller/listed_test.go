@@ -19,6 +19,7 @@ func TestRoutersThatListServicesFromEndToEnd(t *testing.T) {
 		yaml   string
 		object *unstructured.Unstructured
 	}{
+		"istio":   {`{istio: {virtualService: {name: web}}}`, sim.VirtualService("web", "web-stable", "web-canary")},
 		"traefik": {`{traefik: {weightedTraefikServiceName: web}}`, sim.TraefikService("web", "web-stable", "web-canary")},
 		"alb":     {`{alb: {ingress: web, servicePort: 80}}`, sim.ALBIngress("web", "web-stable", "")},
 	} {

@@ -75,7 +75,7 @@ var troubles = []struct {
 	34: {"a Deployment that hands over", both},
 	35: {"plugins", later},
 	36: {"a canary Ingress that is missing, or has paths that it should not have", canary},
-	37: {"Istio", later},
+	37: {"Istio: names with dots, foreign subsets and fields, weights that flap", canary},
 	38: {"which Service ping is, and which pong", canary},
 	39: {"Jobs that Services and autoscalers take for the application", anyone},
 	40: {"labels that hundreds of pods are to get", both},

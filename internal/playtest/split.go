@@ -24,6 +24,7 @@ func (ns *Namespace) routeKinds() iter.Seq[schema.GroupVersionKind] {
 		for _, gvk := range []schema.GroupVersionKind{
 			{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"},
 			{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
+			{Group: "networking.istio.io", Version: "v1", Kind: "VirtualService"},
 			{Group: "traefik.io", Version: "v1alpha1", Kind: "TraefikService"},
 		} {
 			_, err := ns.Client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)

@@ -21,6 +21,14 @@ type madeRouter struct {
 
 var madeRouters = []madeRouter{
 	{
+		"istio",
+		func(t *v1alpha1.RolloutTrafficRouting) {
+			t.Istio = &v1alpha1.IstioTrafficRouting{VirtualService: &v1alpha1.IstioVirtualService{Name: "web"}}
+		},
+		func(t *v1alpha1.RolloutTrafficRouting) bool { return t.Istio != nil },
+		VirtualService,
+	},
+	{
 		"traefik",
 		func(t *v1alpha1.RolloutTrafficRouting) {
 			t.Traefik = &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web"}
@@ -48,6 +56,17 @@ func RouterObjects(t *v1alpha1.RolloutTrafficRouting, stable, canary string) map
 		}
 	}
 	return all
+}
+
+// VirtualService splits between two Services.
+func VirtualService(name, stable, canary string) *unstructured.Unstructured {
+	return object(schema.GroupVersionKind{Group: "networking.istio.io", Version: "v1", Kind: "VirtualService"}, name, map[string]any{
+		"hosts": []any{"web.example.org"},
+		"http": []any{map[string]any{"route": []any{
+			map[string]any{"destination": map[string]any{"host": stable}, "weight": int64(100)},
+			map[string]any{"destination": map[string]any{"host": canary}, "weight": int64(0)},
+		}}},
+	})
 }
 
 // TraefikService splits between two Services.

@@ -40,9 +40,11 @@ func (r *rules) endOfRoutes(s spec.Rollout) {
 			r.history.fail("end", "%s %s is not given back", key.Kind, key.Name)
 		}
 	}
-	if o := r.history.route("HTTPRoute"); o != nil {
-		if rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules"); len(rules) != 1 {
-			r.history.fail("end", "%d rules are left", len(rules))
+	for kind, list := range map[string]string{"HTTPRoute": "rules", "VirtualService": "http"} {
+		if o := r.history.route(kind); o != nil {
+			if rules, _, _ := unstructured.NestedSlice(o.Object, "spec", list); len(rules) != 1 {
+				r.history.fail("end", "%d %s of %s are left", len(rules), list, kind)
+			}
 		}
 	}
 }

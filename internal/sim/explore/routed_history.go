@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,6 +39,9 @@ func (h *history) routedCanary(s *v1alpha1.RolloutSpec) *v1alpha1.CanaryStrategy
 	kind := h.IntN(3)
 	if kind != 1 {
 		t.GatewayAPI = &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}
+	}
+	h.drawIstio(t, kind)
+	if t.GatewayAPI != nil || t.Istio != nil {
 		for _, name := range []string{"beta", "copy"} {
 			t.ManagedRoutes = append(t.ManagedRoutes, v1alpha1.ManagedRoute{Name: name})
 		}
@@ -45,7 +49,7 @@ func (h *history) routedCanary(s *v1alpha1.RolloutSpec) *v1alpha1.CanaryStrategy
 	if kind != 0 {
 		t.Nginx = &v1alpha1.NginxTrafficRouting{StableIngress: "web"}
 	}
-	if kind == 1 && h.IntN(3) == 0 {
+	if kind == 1 && h.IntN(3) == 0 && t.Istio == nil {
 		t.MaxTrafficWeight = new(int32(1000))
 	}
 	c.TrafficRouting = t
@@ -69,6 +73,18 @@ func (h *history) routedCanary(s *v1alpha1.RolloutSpec) *v1alpha1.CanaryStrategy
 	c.Steps = h.stepsFor(c)
 	h.putRoutes(c)
 	return c
+}
+
+// drawIstio adds Istio in one history of four, which the seed says so that the others stay what they were; in half of them it takes the place of
+// the Gateway API where that is alone.
+func (h *history) drawIstio(t *v1alpha1.RolloutTrafficRouting, kind int) {
+	if h.Seed%4 != 3 {
+		return
+	}
+	t.Istio = &v1alpha1.IstioTrafficRouting{VirtualService: &v1alpha1.IstioVirtualService{Name: "web"}}
+	if kind == 0 && h.Seed%8 == 3 {
+		t.GatewayAPI = nil
+	}
 }
 
 // stepsFor are steps that a canary can do.
@@ -136,13 +152,14 @@ func routesOf(c *v1alpha1.CanaryStrategy, ro *v1alpha1.Rollout) map[string]*unst
 	if c == nil || c.TrafficRouting == nil {
 		return out
 	}
-	stable := c.StableService
+	stable, canary := c.StableService, c.CanaryService
 	if c.PingPong != nil {
-		stable = c.PingPong.PingService
+		stable, canary = c.PingPong.PingService, c.PingPong.PongService
 		if ro != nil && ro.Status.Canary.StablePingPong == v1alpha1.Pong {
-			stable = c.PingPong.PongService
+			stable, canary = canary, stable
 		}
 	}
+	maps.Copy(out, sim.RouterObjects(c.TrafficRouting, stable, canary))
 	if c.TrafficRouting.GatewayAPI != nil {
 		out["HTTPRoute"] = sim.HTTPRoute("web", stable)
 	}
@@ -168,8 +185,11 @@ func (h *history) restoreRoutes() {
 		kind := o.GetKind()
 		have := h.route(kind)
 		if have != nil {
-			shares := sharesOf(have)
-			_, named := shares.by[sharesOf(o).service()]
+			shares, named := sharesOf(have), true
+			for service := range sharesOf(o).by {
+				_, is := shares.by[service]
+				named = named && is
+			}
 			if named {
 				continue
 			}
@@ -180,7 +200,7 @@ func (h *history) restoreRoutes() {
 
 // routedDisturbances are what else happens where there are routers.
 var routedDisturbances = []disturbance{
-	{2, "delete a route", func(h *history) { h.world.DeleteRoute(routeKinds[h.IntN(2)], "web") }},
+	{2, "delete a route", func(h *history) { h.world.DeleteRoute(h.anyRouteKind(), "web") }},
 	{4, "restore the routes", (*history).restoreRoutes},
 	{3, "write a route anew", func(h *history) {
 		for _, o := range h.sortedRoutesOf(h.world.Rollout().Spec.Strategy.Canary) {
@@ -196,7 +216,15 @@ var routedDisturbances = []disturbance{
 	}},
 }
 
-var routeKinds = []string{"HTTPRoute", "Ingress"}
+// anyRouteKind is one of the kinds that the history may have.
+func (h *history) anyRouteKind() string {
+	if h.Seed%4 == 3 && h.IntN(3) == 0 {
+		return "VirtualService"
+	}
+	return routeKinds[h.IntN(2)]
+}
+
+var routeKinds = []string{"HTTPRoute", "Ingress", "VirtualService"}
 
 func (h *history) sortedRoutesOf(c *v1alpha1.CanaryStrategy) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured

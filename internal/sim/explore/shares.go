@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/proxy"
 )
 
 // shares are the weights of Services, of a total.
@@ -39,6 +40,13 @@ func sharesOf(o *unstructured.Unstructured) shares {
 		return sharesOfIngress(o)
 	}
 	out := shares{by: map[string]int64{}}
+	if weights, ok := proxy.Weights(o); ok {
+		out.by = weights
+		for _, weight := range weights {
+			out.total += weight
+		}
+		return out
+	}
 	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
 	if len(rules) == 0 {
 		return out

@@ -31,6 +31,7 @@ var kinds = []kind{
 	{Kind: "PodTemplate"}, // of which a World has none
 	{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute"},
 	{Group: "networking.k8s.io", Kind: "Ingress"},
+	{Group: "networking.istio.io", Kind: "VirtualService"},
 }
 
 var (

@@ -26,7 +26,7 @@ import (
 var (
 	scheme = controller.Scheme()
 	// routeless is the mapper of a World that does not know the kinds of routers, routed that of one that does.
-	routeless, routed = mapper(kinds[:len(kinds)-2]), mapper(kinds)
+	routeless, routed = mapper(kinds[:len(kinds)-3]), mapper(kinds)
 )
 
 func mapper(kinds []kind) meta.RESTMapper {

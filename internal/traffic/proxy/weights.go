@@ -18,6 +18,8 @@ func Weights(o *unstructured.Unstructured) (map[string]int64, bool) {
 		return weightsOfList("name", o.Object, "spec", "weighted", "services"), true
 	case "Ingress":
 		return weightsOfActions(o)
+	case "VirtualService":
+		return weightsOfService(o), true
 	}
 	return nil, false
 }
@@ -56,6 +58,26 @@ func weightsOfActions(o *unstructured.Unstructured) (map[string]int64, bool) {
 }
 
 const albPrefix = "alb.ingress.kubernetes.io/"
+
+// weightsOfService are those of the last http route, behind managed routes. A destination that has no weight has none of the traffic.
+func weightsOfService(o *unstructured.Unstructured) map[string]int64 {
+	weights := map[string]int64{}
+	routes, _, _ := unstructured.NestedSlice(o.Object, "spec", "http") // none is none
+	if len(routes) == 0 {
+		return weights
+	}
+	last, _ := routes[len(routes)-1].(map[string]any)
+	list, _ := last["route"].([]any)
+	for _, value := range list {
+		entry, _ := value.(map[string]any)
+		destination, _ := entry["destination"].(map[string]any)
+		host, _ := destination["host"].(string)
+		name, _, _ := strings.Cut(host, ".")
+		weight, _ := entry["weight"].(int64)
+		weights[name] += weight
+	}
+	return weights
+}
 
 // weightsOfList sums the weights of the Services in a list. Where none is written it is 1.
 func weightsOfList(key string, in map[string]any, path ...string) map[string]int64 {
