@@ -28,7 +28,7 @@ import (
 func TestMain(m *testing.M) {
 	// The API server's warnings about what is stored with mistakes are of no interest here.
 	log.SetLogger(logr.Discard())
-	playtest.Main(m, playtest.WithGatewayAPI, playtest.WithRouters) // examples have routes
+	playtest.Main(m, playtest.WithGatewayAPI, playtest.WithRouters, playtest.WithIstio) // examples have routes
 }
 
 // What a user does to install Sluice works, and once more to upgrade it.

@@ -33,7 +33,7 @@ func refuse(f *pflag.FlagSet) {
 		"alb-ingress-classes":                   noRouter,
 		"aws-verify-target-group":               noRouter,
 		"alb-verify-weight":                     noRouter,
-		"istio-api-version":                     noRouter,
+		"istio-api-version":                     "VirtualServices and DestinationRules are read and written as networking.istio.io/v1; leave it out",
 		"ambassador-api-version":                noRouter,
 		"traffic-split-api-version":             noRouter,
 		"traefik-api-group":                     noRouter,

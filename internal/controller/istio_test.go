@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -99,10 +100,10 @@ func TestC37AnotherNamespace(t *testing.T) {
 	theirs := sim.VirtualService("web", host("web-stable"), host("web-canary"))
 	createObject(t, edge, theirs)
 	ns.StartClusterController()
-	ns.CreateRollout(routed(1, fmt.Sprintf(`{istio: {virtualService: {name: web.%s}}}`, edge.Name), `[{setWeight: 50}, {pause: {}}]`, ""))
+	ns.CreateRollout(labeled(routed(1, fmt.Sprintf(`{istio: {virtualService: {name: web.%s}}}`, edge.Name), `[{setWeight: 50}, {pause: {}}]`, ""), ns))
 	ns.WaitForRollout("web", "to say that it may not use the VirtualService", func(ro *v1alpha1.Rollout) bool {
 		return slices.ContainsFunc(ro.Status.Conditions, func(c v1alpha1.RolloutCondition) bool {
-			return c.Type == v1alpha1.ConditionInvalidSpec && c.Message != ""
+			return c.Type == v1alpha1.ConditionInvalidSpec && strings.Contains(c.Message, "whose routes this Rollout may not use")
 		})
 	})
 	allow := &unstructured.Unstructured{}

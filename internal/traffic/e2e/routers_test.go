@@ -41,7 +41,7 @@ func TestALB(t *testing.T) {
 
 // The examples are taken as they are.
 func TestExamples(t *testing.T) {
-	for _, example := range []string{"canary-gatewayapi", "canary-nginx", "canary-traefik", "canary-alb"} {
+	for _, example := range []string{"canary-gatewayapi", "canary-istio", "canary-nginx", "canary-traefik", "canary-alb"} {
 		t.Run(example, func(t *testing.T) {
 			playtest.New(t).Apply(filepath.Join(playtest.Root(), "examples", example+".yaml"))
 		})
