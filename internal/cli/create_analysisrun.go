@@ -84,8 +84,10 @@ func (a *app) analysisRun(ctx context.Context, c live.Client, how runMaking) (*u
 			return nil, err
 		}
 	}
-	if err := c.AddTemplates(ctx, known, ref); err != nil {
-		return nil, err
+	if c.Interface != nil {
+		if err := c.AddTemplates(ctx, known, ref); err != nil {
+			return nil, err
+		}
 	}
 	if _, found := known[ref]; !found {
 		return nil, a.noTemplate(ctx, c, ref)

@@ -117,7 +117,7 @@ func (a *app) root() *cobra.Command {
 		a.getCommand(), a.listCommand(), a.statusCommand(), a.waitCommand(), a.explainCommand(),
 		a.historyCommand(), a.diffCommand(),
 		a.promoteCommand(), a.abortCommand(), a.retryCommand(), a.pauseCommand(), a.restartCommand(), a.undoCommand(), a.setCommand(),
-		a.createCommand(), a.terminateCommand(), a.lintCommand(), a.simulateCommand(),
+		a.createCommand(), a.terminateCommand(), a.lintCommand(), a.simulateCommand(), a.analysisCommand(),
 		a.dashboardCommand(), a.versionCommand(),
 	)
 	for _, name := range []string{"notifications"} {
