@@ -62,8 +62,10 @@ func (m *state) assessLimits(terminating bool) (phase v1alpha1.AnalysisPhase, re
 			return v1alpha1.AnalysisPhaseInconclusive, reason
 		}
 		return v1alpha1.AnalysisPhaseFailed, reason
-	case reached, terminating:
+	case reached, terminating && r.Count > 0:
 		return v1alpha1.AnalysisPhaseSuccessful, ""
+	case terminating:
+		return v1alpha1.AnalysisPhaseInconclusive, fmt.Sprintf("no measurement was completed: errors (%d)", r.Error)
 	}
 	return v1alpha1.AnalysisPhaseRunning, ""
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/metric"
 )
 
@@ -67,16 +66,9 @@ func (p *pass) task(m *state) (t Task, missing bool, err error) {
 // bare is a task that needs no arguments.
 func (p *pass) bare(m *state) Task {
 	return Task{Request: metric.Request{
-		Run:    metric.Run{Namespace: p.Run.Namespace, Name: p.Run.Name, UID: p.Run.UID, StartedAt: startedAt(p.is)},
+		Run:    metric.Run{Namespace: p.Run.Namespace, Name: p.Run.Name, UID: p.Run.UID, StartedAt: p.is.Status.StartedAt.Time},
 		Metric: *m.metric,
 		Number: m.made() + 1,
 		Begun:  m.running().DeepCopy(),
 	}}
-}
-
-func startedAt(run *v1alpha1.AnalysisRun) time.Time {
-	if run.Status.StartedAt == nil {
-		return time.Time{}
-	}
-	return run.Status.StartedAt.Time
 }
