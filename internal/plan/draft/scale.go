@@ -63,6 +63,9 @@ func (d *Draft) Scale(v *world.Version, to int32, reason string) {
 	if from == to {
 		return
 	}
+	if drafted := d.Edit(v).Spec.Replicas; drafted != nil && *drafted == to {
+		return
+	}
 	set := d.EditFor(v, reason).To
 	set.Spec.Replicas = &to
 	if set.Annotations == nil {

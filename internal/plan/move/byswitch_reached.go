@@ -1,7 +1,6 @@
 package move
 
 import (
-	"slices"
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -16,11 +15,8 @@ func (p *BySwitch) overtake() {
 		last.Hash == p.update.Was.BlueGreen.ActiveSelector {
 		return
 	}
-	edited := last.Hash == p.world.ObservedSelects(p.bluegreen.ActiveService)
-	if edited && !p.wasHeld() { // or switched to, by a pass that could not record it
-		return
-	}
 	world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
+	edited := last.Hash == p.world.ObservedSelects(p.bluegreen.ActiveService) // or switched to, by a pass that could not record it
 	if edited || p.mayHaveServed(last) || p.update.Deserted() {
 		return
 	}
@@ -32,15 +28,6 @@ func (p *BySwitch) overtake() {
 func (p *BySwitch) mayHaveServed(v *world.Version) bool {
 	return p.update.Was.Abort || p.update.Was.AbortedAt != nil || v.Annotations[v1alpha1.RevisionHistoryAnnotation] != "" || v.Delaying(p.world.Now) ||
 		v.Annotations[v1alpha1.ReachedAnnotation] != ""
-}
-
-// wasHeld reports whether the update before this one waited for its gate, or for what comes before that, and no pass can have switched to it.
-func (p *BySwitch) wasHeld() bool {
-	i := slices.IndexFunc(p.update.Was.PauseConditions, func(c v1alpha1.PauseCondition) bool { return c.Reason == v1alpha1.PauseReasonBlueGreenPause })
-	if i < 0 {
-		return p.bluegreen.Gate != nil && !p.update.Was.ControllerPause && !p.update.Was.PromoteFull && !p.update.Was.BlueGreen.ScaleUpPreviewCheckPoint
-	}
-	return p.bluegreen.Gate != nil && (p.bluegreen.Gate.Indefinite || p.world.Now.Before(p.update.Was.PauseConditions[i].StartTime.Add(p.bluegreen.Gate.Duration)))
 }
 
 // noteReached notes on a version that the active Service leaves that requests have reached it, where the status does not say so for long: an aborted

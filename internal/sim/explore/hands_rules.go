@@ -106,9 +106,9 @@ func (r *rules) activeRepaired(p sim.Pass, b spec.BlueGreen, status v1alpha1.Rol
 	hash, stable := selected(service), carriesBySight(p.Observed, status.StableRS)
 	if stable == 0 {
 		if find(p.Observed, from.StableRS) == nil && hash == r.byHand && carries(find(p.Observed, hash)) > 0 {
-			r.byHand = "" // it serves by right, being what is left
+			r.byHand, r.served[hash] = "", true // it serves by right, being what is left
 		}
-		if status.StableRS != status.CurrentPodHash && find(p.Observed, from.StableRS) == nil && carries(find(p.Observed, hash)) == 0 && !mayComeBack(p.Observed, hash) {
+		if status.StableRS != status.CurrentPodHash && find(p.Observed, from.StableRS) == nil && hash != "" && carries(find(p.Observed, hash)) == 0 && !mayComeBack(p.Observed, hash) {
 			if left := r.anyPods(p.Observed); left != "" {
 				r.history.fail("repair", "%s is left at %q, which has no pods, and %s has", b.ActiveService, hash, left)
 			}
