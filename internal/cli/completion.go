@@ -46,10 +46,13 @@ func (a *app) completeOne(k kind) completion {
 	}
 }
 
-// completeContainers completes the name of a Rollout and then those of its containers, up to the equals sign.
+// completeContainers completes the name of a Rollout, then those of its containers up to the equals sign, then images.
 func (a *app) completeContainers(cmd *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if len(given) == 0 {
 		return a.completeSome(rollouts)(cmd, nil, begun)
+	}
+	if strings.Contains(begun, "=") {
+		return a.completeImages(cmd, given, begun)
 	}
 	c, err := a.connect()
 	if err != nil {

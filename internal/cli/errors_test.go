@@ -125,20 +125,29 @@ func TestNames(t *testing.T) {
 }
 
 func TestCompletion(t *testing.T) {
-	c := newCluster(t, web("", midStep), rollout("worker", "", fieldsOf(midStep)))
+	c := newCluster(t, web("", midStep), rollout("worker", "", fieldsOf(midStep)), replicaSet("a", 1), replicaSet("b", 2),
+		"{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", "{apiVersion: v1, kind: Namespace, metadata: {name: till}}")
 	for name, tt := range map[string]struct {
 		args []string
 		want string
 	}{
-		"names":             {[]string{"promote", "w"}, "web\nworker\n"},
-		"names not given":   {[]string{"abort", "web", "w"}, "worker\n"},
-		"one name only":     {[]string{"status", "web", ""}, ""},
-		"containers":        {[]string{"set", "image", "web", ""}, "migrate=\nnginx=\nproxy=\n"},
-		"container's image": {[]string{"set", "image", "web", "ng"}, "nginx=\n"},
+		"names":                       {[]string{"promote", "w"}, "web\nworker\n"},
+		"names not given":             {[]string{"abort", "web", "w"}, "worker\n"},
+		"one name only":               {[]string{"status", "web", ""}, ""},
+		"containers":                  {[]string{"set", "image", "web", ""}, "migrate=\nnginx=\nproxy=\n"},
+		"container's image":           {[]string{"set", "image", "web", "ng"}, "nginx=\n"},
+		"images of revisions":         {[]string{"set", "image", "web", "nginx="}, "nginx=nginx:b\nnginx=nginx:a\n"},
+		"one image":                   {[]string{"set", "image", "web", "nginx=nginx:a"}, "nginx=nginx:a\n"},
+		"revisions, the newest first": {[]string{"undo", "web", "--to-revision", ""}, "2\tnginx:b\n1\tnginx:a\n"},
+		"revisions of the history":    {[]string{"history", "web", "--revision", "2"}, "2\tnginx:b\n"},
+		"revisions of nothing":        {[]string{"undo", "--to-revision", ""}, ""},
+		"steps":                       {[]string{"wait", "web", "--for", "step="}, "step=1\tsetWeight: 10\nstep=2\tpause\nstep=3\tsetWeight: 50\nstep=4\tpause: 1m\n"},
+		"goals":                       {[]string{"wait", "web", "--for", ""}, "healthy\npaused\ndegraded\nstep=\nweight=\n"},
+		"namespaces":                  {[]string{"get", "rollout", "-n", "s"}, "shop\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := c.run(t.Context(), append([]string{"__complete"}, tt.args...)...)
-			got, _, _ := strings.Cut(r.out, ":")
+			got := r.out[:max(0, strings.LastIndex("\n"+r.out, "\n:"))] // the last line is for the shell
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -74,6 +74,7 @@ With --revision, the command prints the pod template of one revision.`,
 	}
 	f := cmd.Flags()
 	f.Int64Var(&revision, "revision", 0, "print the pod template of this revision")
+	_ = cmd.RegisterFlagCompletionFunc("revision", a.completeRevisions) // fails for unknown flags only
 	f.IntVar(&limit, "limit", 0, "maximum number of revisions to list; 0 lists all")
 	out.flag(cmd, outputJSON, outputYAML)
 	return cmd

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/cli/live"
@@ -80,15 +81,15 @@ func (a *app) rolloutCells(wide bool) func(*v1alpha1.Rollout) []string {
 		if !wide {
 			return cells
 		}
-		return append(cells, view.Age(r.Age), orDash(imagesOf(ro)), orDash(r.Status.Message))
+		return append(cells, view.Age(r.Age), orDash(templateImages(&ro.Spec.Template)), orDash(r.Status.Message))
 	}
 }
 
-// imagesOf are those that the Rollout asks for.
-func imagesOf(ro *v1alpha1.Rollout) string {
+// templateImages are the images of a template's containers.
+func templateImages(t *corev1.PodTemplateSpec) string {
 	var images []string
-	for i := range ro.Spec.Template.Spec.Containers {
-		images = append(images, ro.Spec.Template.Spec.Containers[i].Image)
+	for i := range t.Spec.Containers {
+		images = append(images, t.Spec.Containers[i].Image)
 	}
 	return strings.Join(images, ",")
 }

@@ -124,6 +124,7 @@ func (a *app) root() *cobra.Command {
 		root.AddCommand(a.laterCommand(name))
 	}
 	a.flags.add(root)
+	_ = root.RegisterFlagCompletionFunc("namespace", a.completeNamespaces) // fails for unknown flags only
 	a.logFlags(root.PersistentFlags())
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.startLog() }
 	return root

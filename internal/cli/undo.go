@@ -33,6 +33,7 @@ with --dry-run, it does nothing else.`,
 		},
 	}
 	cmd.Flags().Int64Var(&revision, "to-revision", 0, "revision to return to; 0 for the previous one")
+	_ = cmd.RegisterFlagCompletionFunc("to-revision", a.completeRevisions) // fails for unknown flags only
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only show what would change")
 	return cmd
 }

@@ -54,7 +54,7 @@ The command fails if the rollout is degraded and that is not a goal, if it is de
 	}
 	cmd.Flags().StringSliceVar(&goals, "for", nil, "healthy, paused, degraded, step=N or weight=N; may be repeated; the first one reached ends the wait")
 	cmd.Flags().DurationVarP(&timeout, "timeout", "t", 0, "time to wait before giving up; 0 waits forever")
-	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(goalNames, noFiles)) // fails for unknown flags only
+	_ = cmd.RegisterFlagCompletionFunc("for", a.completeGoals) // fails for unknown flags only
 	return cmd
 }
 
