@@ -71,6 +71,7 @@ func (a *app) serveDashboard(cmd *cobra.Command, s serving) error {
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
+	namespace := c.Namespace
 	c, err = everywhere(ctx, c, cmd.Flags().Changed("namespace"))
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func (a *app) serveDashboard(cmd *cobra.Command, s serving) error {
 	}
 	first := true
 	server := dashboard.New(dashboard.Options{
-		Clock: a.clock, Client: c, Cluster: a.flags.cluster(), Root: root, Hosts: dashboard.Loopback(port), Bearer: bearer, ReadOnly: s.readOnly,
+		Clock: a.clock, Client: c, Namespace: namespace, Cluster: a.flags.cluster(), Root: root, Hosts: dashboard.Loopback(port), Bearer: bearer, ReadOnly: s.readOnly,
 		Invited: func(token string) {
 			switch {
 			case !first:

@@ -11,6 +11,7 @@
 //	detail.go   what is read of a Rollout while its page is open: explanation and events
 //	stream.go   a page as server-sent events of its fragments
 //	actions.go  what a person can do, and the page that asks back
+//	api.go      the REST paths that scripts use, info.go their messages
 //	chart.go    charts as SVG
 //	render.go   templates, and what they call
 //

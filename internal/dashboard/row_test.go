@@ -14,6 +14,7 @@ import (
 var (
 	listAll   = metav1.ListOptions{}
 	updateAny = metav1.UpdateOptions{}
+	deleteNow = metav1.DeleteOptions{}
 )
 
 func TestFilters(t *testing.T) {

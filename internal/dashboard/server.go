@@ -20,6 +20,8 @@ type Options struct {
 	Clock clock.Clock
 	// Client acts as the person who runs the dashboard. Its namespace is the one that is shown, none for all.
 	Client live.Client
+	// Namespace is the one that the kubeconfig names.
+	Namespace string
 	// Cluster is what to call the cluster.
 	Cluster string
 	// Root is the path below which everything is, without slashes; it may be empty.
@@ -101,6 +103,7 @@ func (s *Server) Handler() http.Handler {
 	page("GET rollout/{namespace}/{name}", s.rolloutPage)
 	page("GET rollout/{namespace}/{name}/{action}", s.confirmPage)
 	page("POST rollout/{namespace}/{name}/{action}", s.perform)
+	s.apiRoutes(page)
 	page("GET {namespace}", func(w http.ResponseWriter, r *http.Request, _ identity) {
 		http.Redirect(w, r, s.path()+filter{Namespace: r.PathValue("namespace"), Size: pageSize}.Query(), http.StatusFound)
 	})
@@ -146,6 +149,10 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 
 // refuse answers with a page, or for programs with a line.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, p problem) {
+	if strings.HasPrefix(r.URL.Path, s.path("api")) {
+		s.refuseScript(w, p)
+		return
+	}
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		http.Error(w, p.text, p.status)
 		return
@@ -155,6 +162,17 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, p problem) {
 		// Again is where the browser may be known after all: it keeps the cookie back when a link of another site was followed.
 		Again string
 	}{p.text, again(r, p)})
+}
+
+// refuseScript answers as the REST API does.
+func (s *Server) refuseScript(w http.ResponseWriter, p problem) {
+	code, ok := map[int]int{http.StatusUnauthorized: 16, http.StatusForbidden: 7, http.StatusTooManyRequests: 8}[p.status]
+	if !ok {
+		code = 2
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(p.status)
+	_, _ = w.Write([]byte(quoted(map[string]any{"error": p.text, "message": p.text, "code": code}) + "\n")) // a reader that is gone needs nothing
 }
 
 func again(r *http.Request, p problem) string {
