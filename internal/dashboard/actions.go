@@ -250,11 +250,15 @@ func (s *Server) ask(ctx context.Context, w http.ResponseWriter, status int, id 
 	d := confirmData{
 		Root: s.path(), Name: o.Rollout.Name, Namespace: o.Rollout.Namespace, action: a, Verb: a.Name, Seen: stageOf(o.Rollout), CSRF: s.guard.csrf(id.cookie), Error: failure,
 	}
-	name := types.NamespacedName{Namespace: d.Namespace, Name: d.Name}
 	switch a.Name {
 	case "promote":
-		if known := s.details.of(ctx, name, o, stampOf(o)); known.Explanation != nil {
-			d.Next = promoted(*known.Explanation)
+		// Asked just now: what the page shows may be a second old.
+		asking, cancel := context.WithTimeout(ctx, aheadTimeout)
+		defer cancel()
+		c := s.Client
+		c.Namespace = d.Namespace
+		if e, err := explained(asking, c, d.Name, s.Clock.Now()); err == nil { // without it the question is still a good one
+			d.Next = promoted(*e)
 		}
 	case "undo":
 		d.Revision, _ = revisionIn(form) // what is no number is asked for
@@ -292,6 +296,9 @@ func promoted(e explain.Explanation) []string {
 	}
 	return nil
 }
+
+// aheadTimeout is how long a question waits for what would follow.
+const aheadTimeout = 5 * time.Second
 
 // actionTimeout is how long the API server may take.
 const actionTimeout = 30 * time.Second

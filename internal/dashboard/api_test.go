@@ -84,7 +84,7 @@ func TestRESTReads(t *testing.T) {
 func TestRESTActions(t *testing.T) {
 	for path, test := range map[string]struct{ body, want string }{
 		"promote":                            {`{}`, `rollouts/status {"status":{"pauseConditions":null}}`},
-		"promote ":                           {`{"full":true}`, `rollouts/status {"status":{"promoteFull":true}}`},
+		"promote?":                           {`{"full":true}`, `rollouts/status {"status":{"promoteFull":true}}`},
 		"abort":                              {`{"name":"web","namespace":"shop"}`, `rollouts/status {"status":{"abort":true}}`},
 		"restart":                            {``, `rollouts {"spec":{"restartAt":`},
 		"undo/1":                             {`{}`, `rollouts [{"op":"replace"`},
@@ -93,7 +93,7 @@ func TestRESTActions(t *testing.T) {
 		"set/nginx/localhost:5000/nginx/1.0": {`{}`, `update rollouts`},
 	} {
 		d := newDesk(t, nil, paused)
-		code, answer := d.script("PUT", "/rollouts/api/v1/rollouts/shop/web/"+strings.TrimSpace(path), test.body)
+		code, answer := d.script("PUT", "/rollouts/api/v1/rollouts/shop/web/"+path, test.body)
 		if code != http.StatusOK || at(answer, "metadata", "name") != "web" {
 			t.Errorf("%s: %d %v", path, code, answer)
 		}

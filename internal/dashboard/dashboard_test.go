@@ -472,6 +472,9 @@ func TestPagesRunNothingButTheirOwnScript(t *testing.T) {
 		if found := inline.FindString(w.Body.String()); found != "" {
 			t.Errorf("%s has %q inline", path, found)
 		}
+		if got := w.Header().Get("Referrer-Policy"); got != "same-origin" { // browsers send the forms of pages with another one without their origin
+			t.Errorf("%s: Referrer-Policy %q", path, got)
+		}
 		if w.Header().Get("Cache-Control") != "no-store" {
 			t.Errorf("%s may be kept: %q", path, w.Header().Get("Cache-Control"))
 		}

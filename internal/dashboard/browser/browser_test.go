@@ -1,0 +1,263 @@
+package browser_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/cli/live"
+	"github.com/sluice-delivery/sluice/internal/dashboard"
+	"github.com/sluice-delivery/sluice/internal/playtest"
+)
+
+func TestMain(m *testing.M) { playtest.Main(m) }
+
+const web = `
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: web}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: nginx, image: "nginx:1"}]
+  strategy:
+    canary: {steps: [{setWeight: 25}, {pause: {}}, {setWeight: 50}, {pause: {}}]}
+`
+
+// chromium is a browser of its own for the test. Where there is none the test is skipped; in CI it fails.
+func chromium(t *testing.T, options ...chromedp.ExecAllocatorOption) context.Context {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	switch {
+	case err == nil:
+	case os.Getenv("SLUICE_NO_SKIP") != "":
+		t.Fatalf("this test needs Chromium, and SLUICE_NO_SKIP forbids to skip it: %v", err)
+	default:
+		t.Skipf("this test needs Chromium: apt-get install chromium (%v)", err)
+	}
+	options = append(append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900)), options...)
+	allocator, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewContext(allocator, chromedp.WithErrorf(func(string, ...any) {})) // it names events that it does not know
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 2*playtest.Patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// served is a dashboard whose connections can be cut.
+type served struct {
+	t      *testing.T
+	server *dashboard.Server
+	addr   string
+	http   *http.Server
+	token  string
+}
+
+func serve(t *testing.T, ns *playtest.Namespace, namespace string) *served {
+	t.Helper()
+	client, err := dynamic.NewForConfig(ns.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &served{t: t, addr: "127.0.0.1:0"}
+	listener := s.listen()
+	s.addr = listener.Addr().String()
+	_, port, _ := net.SplitHostPort(s.addr)
+	s.server = dashboard.New(dashboard.Options{
+		Clock: clock.RealClock{}, Client: live.Client{Interface: client, Namespace: namespace}, Cluster: "playground", Root: "rollouts",
+		Hosts: dashboard.Loopback(port), Invited: func(token string) { s.token = token },
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	go s.server.Run(ctx)
+	s.start(listener)
+	t.Cleanup(s.cut)
+	return s
+}
+
+func (s *served) listen() net.Listener {
+	s.t.Helper()
+	listener, err := net.Listen("tcp", s.addr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return listener
+}
+
+func (s *served) start(listener net.Listener) {
+	s.http = &http.Server{Handler: s.server.Handler(), ReadHeaderTimeout: time.Minute}
+	go func(server *http.Server) { _ = server.Serve(listener) }(s.http) // ends when it is cut
+}
+
+// cut closes all connections, the open ones too.
+func (s *served) cut() { _ = s.http.Close() }
+
+func (s *served) link(path string) string {
+	return "http://" + s.addr + "/rollouts/login?token=" + s.token + "&next=/rollouts/" + path
+}
+
+func do(ctx context.Context, t *testing.T, what string, actions ...chromedp.Action) {
+	t.Helper()
+	if err := chromedp.Run(ctx, actions...); err != nil {
+		var page string
+		_ = chromedp.Run(ctx, chromedp.Text("body", &page, chromedp.ByQuery)) // the error above is what matters
+		t.Fatalf("%s: %v\n%s", what, err, page)
+	}
+}
+
+// shows waits until an element shows a text, across pages.
+func shows(selector, text string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		again := time.NewTicker(50 * time.Millisecond)
+		defer again.Stop()
+		end := time.After(playtest.Patience)
+		question := fmt.Sprintf("!!document.querySelector(%q)?.innerText?.includes(%q)", selector, text)
+		for {
+			var yes bool
+			if err := chromedp.Evaluate(question, &yes).Do(ctx); err == nil && yes { // between two pages there is nothing to ask
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-end:
+				return fmt.Errorf("%s does not show %q", selector, text)
+			case <-again.C:
+			}
+		}
+	})
+}
+
+// confirm answers the question that is open.
+func confirm() chromedp.Action {
+	return chromedp.Tasks{chromedp.WaitVisible("#ask[open] button.main", chromedp.ByQuery), chromedp.Click("#ask[open] button.main", chromedp.ByQuery)}
+}
+
+// A release as a person sees it: from the new image to the last pod, by clicks and keys, on one page that nobody reloads but the forms.
+func TestAReleaseByHand(t *testing.T) {
+	ctx := chromium(t)
+	ns := playtest.New(t)
+	ns.StartController()
+	ns.CreateRollout(web)
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	s := serve(t, ns, ns.Name)
+
+	do(ctx, t, "open the list", chromedp.Navigate(s.link("")), shows("#f-rows", "web"), shows("#f-rows", "Healthy"), shows("#link", "live"))
+	do(ctx, t, "open the rollout by keys", chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"), shows("h1", "web"), shows("#f-now", "It waits for nothing"))
+
+	do(ctx, t, "set the image", chromedp.KeyEvent("i"), chromedp.WaitVisible("#ask[open] input[name=image-nginx]", chromedp.ByQuery),
+		chromedp.SetValue("#ask[open] input[name=image-nginx]", "nginx:2", chromedp.ByQuery), confirm(), shows(".flash", "has new images"))
+	if image := ns.Rollout("web").Spec.Template.Spec.Containers[0].Image; image != "nginx:2" {
+		t.Errorf("image %s", image)
+	}
+	do(ctx, t, "watch it pause", shows("#f-head", "Paused"), shows("#f-head", "25 %"), shows("#f-steps .Current", "pause"), shows("#f-now", "until someone resumes it"),
+		shows("#f-revisions", "nginx:2"), chromedp.WaitVisible("#f-weights .chart", chromedp.ByQuery))
+
+	do(ctx, t, "promote", chromedp.Click(`a[data-key="p"]`, chromedp.ByQuery), shows("#ask", "Then:"), confirm(), shows(".flash", "promoted"))
+	do(ctx, t, "watch the second pause", shows("#f-head", "50 %"), shows("#f-head", "Paused"), shows("#f-steps", "3 of 4 done"))
+
+	do(ctx, t, "abort", chromedp.KeyEvent("a"), confirm(), shows(".flash", "aborted"), shows("#f-head", "Degraded"))
+	if !ns.Rollout("web").Status.Abort {
+		t.Error("not aborted")
+	}
+	do(ctx, t, "retry, and promote in full", chromedp.KeyEvent("r"), confirm(), shows("#f-head", "Paused"), shows("#f-steps", "1 of 4 done"),
+		chromedp.KeyEvent("F"), confirm(), shows(".flash", "promoted"), shows("#f-head", "Healthy"), shows("#f-steps", "4 of 4 done"))
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+
+	do(ctx, t, "pause and resume", chromedp.KeyEvent("h"), confirm(), shows(".flash", "paused"))
+	if !ns.Rollout("web").Spec.Paused {
+		t.Error("not paused")
+	}
+	do(ctx, t, "resume", shows(".actions", "Resume"), chromedp.KeyEvent("h"), confirm(), shows(".flash", "resumed"))
+	do(ctx, t, "undo", shows(".actions", "Pause"), shows("#f-revisions", "nginx:1"), chromedp.KeyEvent("z"), shows("#ask", "nginx from nginx:2 to nginx:1"), confirm(), shows(".flash", "undone to revision 1"))
+	ns.WaitForRollout("web", "to have its first image", func(ro *v1alpha1.Rollout) bool { return ro.Spec.Template.Spec.Containers[0].Image == "nginx:1" })
+	do(ctx, t, "restart", shows("#f-head", "Paused"), shows("#f-steps", "1 of 4 done"), shows("#f-events", "update to revision 3"), chromedp.KeyEvent("R"), confirm(), shows(".flash", "restarts"))
+	if ns.Rollout("web").Spec.RestartAt == nil {
+		t.Error("not restarted")
+	}
+}
+
+// The connection is lost, something happens, and the page has it when the connection is back, without being loaded again. What a person has
+// typed meanwhile stays.
+func TestAConnectionThatComesBack(t *testing.T) {
+	ctx := chromium(t)
+	ns := playtest.New(t)
+	ns.StartController()
+	ns.CreateRollout(web)
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	s := serve(t, ns, ns.Name)
+	do(ctx, t, "open the list", chromedp.Navigate(s.link("")), shows("#link", "live"), shows("#f-rows", "Healthy"),
+		chromedp.Evaluate(`window.same = true`, nil), chromedp.SendKeys("#search", "we", chromedp.ByQuery))
+	s.cut()
+	do(ctx, t, "notice that it is lost", shows("#link", "connection lost"))
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to pause", playtest.Paused)
+	s.start(s.listen())
+	var same bool
+	var typed string
+	do(ctx, t, "see it when it is back", shows("#link", "live"), shows("#f-rows", "Paused"), chromedp.Evaluate(`window.same === true`, &same), chromedp.Value("#search", &typed, chromedp.ByQuery))
+	if !same || typed != "we" {
+		t.Errorf("loaded again: %v, typed: %q", !same, typed)
+	}
+}
+
+// Two browsers with a link each see the same, and one sees what the other does.
+func TestTwoViewers(t *testing.T) {
+	one := chromium(t)
+	two := chromium(t)
+	ns := playtest.New(t)
+	ns.StartController()
+	ns.CreateRollout(web)
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	s := serve(t, ns, ns.Name)
+	do(one, t, "open", chromedp.Navigate(s.link("rollout/"+ns.Name+"/web")), shows("#link", "live"))
+	do(two, t, "open", chromedp.Navigate(s.link("")), shows("#link", "live"), shows("#f-rows", "web"))
+	do(one, t, "pause", chromedp.KeyEvent("h"), confirm(), shows(".flash", "paused"))
+	do(two, t, "see it", chromedp.Navigate("http://"+s.addr+"/rollouts/rollout/"+ns.Name+"/web"), shows(".actions", "Resume"))
+}
+
+// Everything works without JavaScript.
+func TestWithoutJavaScript(t *testing.T) {
+	ns := playtest.New(t)
+	ns.StartController()
+	ns.CreateRollout(web)
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	ctx := chromium(t, chromedp.Flag("blink-settings", "scriptEnabled=false"))
+	s := serve(t, ns, ns.Name)
+	do(ctx, t, "open the rollout", chromedp.Navigate(s.link("rollout/"+ns.Name+"/web")), chromedp.WaitVisible(`a[data-key="h"]`, chromedp.ByQuery))
+	do(ctx, t, "pause it", chromedp.Click(`a[data-key="h"]`, chromedp.ByQuery), chromedp.WaitVisible("#question", chromedp.ByQuery),
+		chromedp.Click("#question button.main", chromedp.ByQuery), chromedp.WaitVisible(".flash", chromedp.ByQuery))
+	if !ns.Rollout("web").Spec.Paused {
+		t.Error("not paused")
+	}
+}
+
+// The content policy holds in the browser: nothing is inline, and nothing is refused that the pages need.
+func TestTheBrowserRefusesNothing(t *testing.T) {
+	ctx := chromium(t)
+	ns := playtest.New(t)
+	ns.CreateRollout(strings.Replace(web, "nginx:1", "nginx:1'><img src=x onerror=alert(1)>", 1))
+	s := serve(t, ns, ns.Name)
+	console := newConsole(ctx)
+	do(ctx, t, "open the pages", chromedp.Navigate(s.link("")), shows("#link", "live"), shows("#f-rows", "web"),
+		chromedp.Navigate("http://"+s.addr+"/rollouts/rollout/"+ns.Name+"/web"), shows("#link", "live"), shows("h1", "web"),
+		chromedp.KeyEvent("i"), chromedp.WaitVisible("#ask[open] input[name=image-nginx]", chromedp.ByQuery))
+	if said := console.said(); len(said) > 0 {
+		t.Errorf("the console says: %q", said)
+	}
+}

@@ -1,0 +1,3 @@
+// Package browser drives the dashboard in a real Chromium against the playground. It has tests only: what a person clicks, and what it
+// does to the objects.
+package browser
