@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -247,6 +248,16 @@ func (r *routes) waitsForConsent(ctx context.Context, seen plan.Observed) bool {
 			(object == nil || !traffic.Admits(object, seen.Rollout.Namespace))
 	})
 	return depends && !r.hasGrants(ctx)
+}
+
+// waitsForKind reports whether a Rollout names an object of a kind that the cluster does not know, in any of the groups that the router reads it
+// in: no watch tells when the kind is there.
+func (r *routes) waitsForKind(ro *v1alpha1.Rollout) bool {
+	known := map[string]bool{}
+	for _, ref := range routers.Refs(ro) {
+		known[ref.Field] = known[ref.Field] || isReadLive(ref.Kind) || r.follows(ref.GroupVersionKind)
+	}
+	return slices.Contains(slices.Collect(maps.Values(known)), false)
 }
 
 // ownedByGone are the cached objects into which a Rollout that is gone has put something: they alone tell in which namespaces.

@@ -109,7 +109,7 @@ func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed, next plan.P
 		r.memory.recorded(key, seen.Now)
 		r.meters.Updated(&next.Record.From.Status, &next.Record.To.Status)
 	}
-	if r.routes.waitsForConsent(ctx, seen) {
+	if r.routes.waitsForConsent(ctx, seen) || r.routes.waitsForKind(seen.Rollout) {
 		next.Wake = earlier(next.Wake, seen.Now.Add(consentRetry))
 	}
 	return r.wakeAt(next.Wake), nil
