@@ -309,7 +309,7 @@ type ApisixRoute struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Names of the rules to split. Defaults to all.
+	// Names of the rules to split. Defaults to the rule that has the name of the ApisixRoute.
 	// +optional
 	Rules []string `json:"rules,omitempty"`
 }

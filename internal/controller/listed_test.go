@@ -22,6 +22,7 @@ func TestRoutersThatListServicesFromEndToEnd(t *testing.T) {
 		"istio":   {`{istio: {virtualService: {name: web}}}`, sim.VirtualService("web", "web-stable", "web-canary")},
 		"traefik": {`{traefik: {weightedTraefikServiceName: web}}`, sim.TraefikService("web", "web-stable", "web-canary")},
 		"alb":     {`{alb: {ingress: web, servicePort: 80}}`, sim.ALBIngress("web", "web-stable", "")},
+		"apisix":  {`{apisix: {route: {name: web}}}`, sim.ApisixRoute("web", "web-stable", "web-canary")},
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()

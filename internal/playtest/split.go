@@ -26,6 +26,7 @@ func (ns *Namespace) routeKinds() iter.Seq[schema.GroupVersionKind] {
 			{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
 			{Group: "networking.istio.io", Version: "v1", Kind: "VirtualService"},
 			{Group: "traefik.io", Version: "v1alpha1", Kind: "TraefikService"},
+			{Group: "apisix.apache.org", Version: "v2", Kind: "ApisixRoute"},
 		} {
 			_, err := ns.Client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 			if err == nil && !yield(gvk) {

@@ -44,6 +44,14 @@ var madeRouters = []madeRouter{
 		func(t *v1alpha1.RolloutTrafficRouting) bool { return t.ALB != nil },
 		ALBIngress,
 	},
+	{
+		"apisix",
+		func(t *v1alpha1.RolloutTrafficRouting) {
+			t.Apisix = &v1alpha1.ApisixTrafficRouting{Route: &v1alpha1.ApisixRoute{Name: "web"}}
+		},
+		func(t *v1alpha1.RolloutTrafficRouting) bool { return t.Apisix != nil },
+		ApisixRoute,
+	},
 }
 
 // RouterObjects are the objects that the routers of a canary need and that list both Services, by their kinds.
@@ -75,6 +83,20 @@ func TraefikService(name, stable, canary string) *unstructured.Unstructured {
 		"weighted": map[string]any{"services": []any{
 			map[string]any{"name": stable, "port": int64(80), "weight": int64(100)},
 			map[string]any{"name": canary, "port": int64(80), "weight": int64(0)},
+		}},
+	})
+}
+
+// ApisixRoute splits between two Services.
+func ApisixRoute(name, stable, canary string) *unstructured.Unstructured {
+	return object(schema.GroupVersionKind{Group: "apisix.apache.org", Version: "v2", Kind: "ApisixRoute"}, name, map[string]any{
+		"http": []any{map[string]any{
+			"name":  name,
+			"match": map[string]any{"paths": []any{"/*"}},
+			"backends": []any{
+				map[string]any{"serviceName": stable, "servicePort": int64(80), "weight": int64(100)},
+				map[string]any{"serviceName": canary, "servicePort": int64(80), "weight": int64(0)},
+			},
 		}},
 	})
 }

@@ -24,6 +24,8 @@ func abilityOf(r Router) ability {
 		return ability{who: "istio", headers: true, mirrors: true, additional: true}
 	case Nginx:
 		return ability{who: "nginx"}
+	case Apisix:
+		return ability{who: "apisix", headers: true}
 	case ALB:
 		return ability{who: "alb", headers: true, exact: true, additional: true}
 	case Traefik:

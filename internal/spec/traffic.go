@@ -98,6 +98,18 @@ type ALB struct {
 	StickySeconds int64
 }
 
+// Apisix splits traffic by the weights of backends in an ApisixRoute.
+type Apisix struct {
+	// Field is where the spec sets the router up, RouteField where it names the ApisixRoute.
+	Field, RouteField string
+	// Route is the name of the ApisixRoute.
+	Route string
+	// Rules are the names of those of its rules that split; none for the one that is called as the ApisixRoute is.
+	Rules []string
+	// Managed are the names of managed routes, each of which becomes an ApisixRoute.
+	Managed []string
+}
+
 // NamedObject is an object that the spec names.
 type NamedObject struct {
 	// Field of the spec that names it.
@@ -107,5 +119,6 @@ type NamedObject struct {
 
 func (GatewayAPI) isRouter() {}
 func (ALB) isRouter()        {}
+func (Apisix) isRouter()     {}
 func (Nginx) isRouter()      {}
 func (Traefik) isRouter()    {}

@@ -25,7 +25,6 @@ func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) 
 	p.refuse(field+".", []optional{
 		{"smi", t.SMI != nil},
 		{"ambassador", t.Ambassador != nil},
-		{"apisix", t.Apisix != nil},
 	})
 	if t.AppMesh != nil {
 		p.add(field+".appMesh", "AWS App Mesh ended on 30 September 2026: remove it, and use gatewayAPI, for instance with Amazon VPC Lattice, or istio")
@@ -44,6 +43,9 @@ func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) 
 	}
 	if t.Traefik != nil {
 		all = append(all, p.traefik(field+".traefik", t.Traefik))
+	}
+	if t.Apisix != nil {
+		all = append(all, p.apisix(field+".apisix", t))
 	}
 	gateway := t.GatewayAPI
 	if gateway != nil {

@@ -122,6 +122,12 @@ func TestRouters(t *testing.T) {
 				Field: routing + ".alb", Port: 443, Prefix: "alb.ingress.kubernetes.io", Ingresses: []NamedObject{{Field: routing + ".alb.ingress", Name: "a"}},
 			}},
 		},
+		"an ApisixRoute": {
+			&v1alpha1.RolloutTrafficRouting{
+				Apisix: &v1alpha1.ApisixTrafficRouting{Route: &v1alpha1.ApisixRoute{Name: "web", Rules: []string{"a"}}}, ManagedRoutes: []v1alpha1.ManagedRoute{{Name: "beta"}},
+			},
+			[]Router{Apisix{Field: routing + ".apisix", RouteField: routing + ".apisix.route.name", Route: "web", Rules: []string{"a"}, Managed: []string{"beta"}}},
+		},
 		"a TraefikService": {
 			&v1alpha1.RolloutTrafficRouting{Traefik: &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web"}},
 			[]Router{Traefik{Field: routing + ".traefik", ServiceField: routing + ".traefik.weightedTraefikServiceName", Service: "web"}},
@@ -165,12 +171,11 @@ func TestProblemsOfRouters(t *testing.T) {
 			&v1alpha1.RolloutTrafficRouting{
 				SMI:        &v1alpha1.SMITrafficRouting{},
 				Ambassador: &v1alpha1.AmbassadorTrafficRouting{},
-				Apisix:     &v1alpha1.ApisixTrafficRouting{},
 				Plugins:    map[string]json.RawMessage{"example/consul": nil},
 			},
 			[]string{
 				routing + ".smi" + notYet, routing + ".ambassador" + notYet,
-				routing + ".apisix" + notYet,
+
 				routing + `.plugins["example/consul"]` + notYet,
 			},
 		},
@@ -188,6 +193,19 @@ func TestProblemsOfRouters(t *testing.T) {
 				routing + `.alb.rootService: "Root" cannot be the name of an action of the load balancer: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
 				routing + ".alb.stickinessConfig.durationSeconds: 604801: TargetGroupStickinessConfig's duration must be between 1 and 604800 seconds (7 days)!",
 				routing + ".alb: Either Ingress or Ingresses must be configured. Neither are configured.",
+			},
+		},
+		"an ApisixRoute that is not named": {
+			&v1alpha1.RolloutTrafficRouting{Apisix: &v1alpha1.ApisixTrafficRouting{}},
+			[]string{routing + ".apisix.route: is required: name the ApisixRoute whose rules split the traffic"},
+		},
+		"an ApisixRoute that is a managed route too": {
+			&v1alpha1.RolloutTrafficRouting{
+				Apisix: &v1alpha1.ApisixTrafficRouting{Route: &v1alpha1.ApisixRoute{Name: "web", Rules: []string{"a", "a"}}}, ManagedRoutes: []v1alpha1.ManagedRoute{{Name: "web"}},
+			},
+			[]string{
+				routing + `.apisix.route.rules[1]: "a" is listed already: remove one of the two`,
+				routing + `.managedRoutes[0].name: "web" is the ApisixRoute of ` + routing + ".apisix too: choose another name for the managed route",
 			},
 		},
 		"an ALB with both": {

@@ -269,6 +269,9 @@ func mends(t *testing.T, s Subject) {
 	want.Routes = routes(s.Router.Features())
 	now := reach(t, s, w, want)
 	for key := range now {
+		if earlier[key] == nil {
+			continue // a managed route is an object of its own
+		}
 		broken := copied(now)
 		broken[key].Object["spec"] = earlier[key].DeepCopy().Object["spec"] // a GitOps tool restores what it knows
 		broken[key].SetAnnotations(nil)
@@ -303,6 +306,9 @@ func respects(t *testing.T, s Subject) {
 		want := split(weight)
 		want.Routes = routes(s.Router.Features())
 		for key, o := range reach(t, s, w, want) {
+			if marked[key] == nil {
+				continue // a managed route that is an object of its own came later
+			}
 			if o.GetLabels()[label] != "blue" || o.GetAnnotations()[annotation] != "{not: ours}" || len(o.GetFinalizers()) != 1 {
 				t.Errorf("%s has lost what other people wrote: %v", key, o.Object["metadata"])
 			}

@@ -39,9 +39,14 @@ func TestALB(t *testing.T) {
 	conformance.Run(t, subjects.ALB(rollout(ns), world(ns, subjects.ALBIngresses), 30))
 }
 
+func TestApisix(t *testing.T) {
+	ns := playtest.New(t)
+	conformance.Run(t, subjects.Apisix(rollout(ns), world(ns, subjects.ApisixRoutes), 30))
+}
+
 // The examples are taken as they are.
 func TestExamples(t *testing.T) {
-	for _, example := range []string{"canary-gatewayapi", "canary-istio", "canary-nginx", "canary-traefik", "canary-alb"} {
+	for _, example := range []string{"canary-gatewayapi", "canary-istio", "canary-nginx", "canary-traefik", "canary-alb", "canary-apisix"} {
 		t.Run(example, func(t *testing.T) {
 			playtest.New(t).Apply(filepath.Join(playtest.Root(), "examples", example+".yaml"))
 		})

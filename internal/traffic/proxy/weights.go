@@ -20,6 +20,19 @@ func Weights(o *unstructured.Unstructured) (map[string]int64, bool) {
 		return weightsOfActions(o)
 	case "VirtualService":
 		return weightsOfService(o), true
+	case "ApisixRoute":
+		return weightsOfRoute(o)
+	}
+	return nil, false
+}
+
+// weightsOfRoute reads the rule of an ApisixRoute that is called as this is; a header route has none.
+func weightsOfRoute(o *unstructured.Unstructured) (map[string]int64, bool) {
+	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "http") // none is none
+	for _, value := range rules {
+		if rule, ok := value.(map[string]any); ok && rule["name"] == o.GetName() {
+			return weightsOfList("serviceName", rule, "backends"), true
+		}
 	}
 	return nil, false
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/alb"
+	"github.com/sluice-delivery/sluice/internal/traffic/apisix"
 	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
 	"github.com/sluice-delivery/sluice/internal/traffic/istio"
 	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
@@ -22,6 +23,7 @@ var table = []row{
 	of(istio.Kinds, istio.Owners, istio.New),
 	of(nginx.Kinds, nginx.Owners, func(o traffic.Owner, n spec.Nginx, _ spec.Policy) traffic.Router { return nginx.New(o, n) }),
 	of(alb.Kinds, alb.Owners, func(o traffic.Owner, a spec.ALB, _ spec.Policy) traffic.Router { return alb.New(o, a) }),
+	of(apisix.Kinds, apisix.Owners, func(o traffic.Owner, a spec.Apisix, _ spec.Policy) traffic.Router { return apisix.New(o, a) }),
 	of(traefik.Kinds, nobody, func(o traffic.Owner, t spec.Traefik, _ spec.Policy) traffic.Router { return traefik.New(o, t) }),
 	of(gatewayapi.Kinds, gatewayapi.Owners, gatewayapi.New),
 }

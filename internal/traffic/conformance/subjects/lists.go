@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/alb"
+	"github.com/sluice-delivery/sluice/internal/traffic/apisix"
 	"github.com/sluice-delivery/sluice/internal/traffic/conformance"
 	"github.com/sluice-delivery/sluice/internal/traffic/proxy"
 	"github.com/sluice-delivery/sluice/internal/traffic/traefik"
@@ -34,6 +35,13 @@ func bareALB(o *unstructured.Unstructured) *unstructured.Unstructured {
 	out := o.DeepCopy()
 	unstructured.RemoveNestedField(out.Object, "metadata", "annotations", "alb.ingress.kubernetes.io/actions."+conformance.Stable)
 	return out
+}
+
+// Apisix is the router of Apache APISIX, with one ApisixRoute.
+func Apisix(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+	field := routing + ".apisix"
+	a := spec.Apisix{Field: field, RouteField: field + ".route.name", Route: "web", Managed: []string{"beta", "copy"}}
+	return conformance.Subject{Router: apisix.New(owner, a), World: world, Weights: listedWeights, Bare: bareList, Splits: splits}
 }
 
 // listedWeights are the weights of all objects that list Services.

@@ -34,6 +34,7 @@ var (
 	Ingresses = filepath.Join(manifests.Root(), "internal/traffic/nginx/testdata/ingresses.yaml")
 
 	ALBIngresses    = filepath.Join(manifests.Root(), "internal/traffic/alb/testdata/ingresses.yaml")
+	ApisixRoutes    = filepath.Join(manifests.Root(), "internal/traffic/apisix/testdata/apisixroutes.yaml")
 	TraefikServices = filepath.Join(manifests.Root(), "internal/traffic/traefik/testdata/traefikservices.yaml")
 )
 
