@@ -151,8 +151,8 @@ func TestAnAnalysisRunThatCannotBeMeasured(t *testing.T) {
 			`Unable to resolve metric arguments: args.token: Secret "tokens" not found: create it in the namespace of the AnalysisRun, or name another`,
 		},
 		"provider": {
-			`{metrics: [{name: a, provider: {graphite: {address: "http://g", query: q}}}]}`,
-			`Analysis spec invalid: metric "a": provider "graphite" is not part of this version, which has `,
+			`{metrics: [{name: a, provider: {plugin: {example/sensor: {query: q}}}}]}`,
+			`Analysis spec invalid: metric "a": provider "example/sensor" is not part of this version, which has `,
 		},
 		"condition": {
 			`{metrics: [{name: a, successCondition: "result >", provider: {web: {url: "http://g"}}}]}`,
