@@ -50,7 +50,7 @@ const (
 	interval = 100 * time.Millisecond
 )
 
-// run plays the cell under a load of so many requests a second.
+// run plays the cell under a load of a number of requests per second.
 func (a *arena) run(ctx context.Context, nginx string, rate int) (r result, err error) {
 	defer func() { err = errors.Join(err, a.stop()) }()
 	if err := a.set(ctx, nginx); err != nil {

@@ -7,7 +7,9 @@ import (
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
-func TestMain(m *testing.M) { playtest.Main(m, playtest.WithGatewayAPI, playtest.WithRouters, playtest.WithIstio) }
+func TestMain(m *testing.M) {
+	playtest.Main(m, playtest.WithGatewayAPI, playtest.WithRouters, playtest.WithIstio)
+}
 
 // canary is a Rollout named web; strategy is the YAML below spec.strategy.canary.
 func canary(replicas int, strategy string) string {

@@ -91,7 +91,7 @@ func durationInto(to *time.Duration) func(string) error {
 	}
 }
 
-// failing is the share of errors so long after the start.
+// failing is the share of errors at this time after the start.
 func (a App) failing(since time.Duration) float64 {
 	if a.Leak <= 0 {
 		return a.Errors

@@ -94,7 +94,7 @@ func (p *player) goOn() bool {
 		return false
 	}
 	p.promotions++
-	p.done = append(p.done, "somebody promotes: nothing else would go on")
+	p.done = append(p.done, "someone promotes: nothing else would continue")
 	p.world.Promote()
 	return true
 }
