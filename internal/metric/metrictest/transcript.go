@@ -27,6 +27,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -111,12 +112,12 @@ func (s *Scene) Do(ctx context.Context, command string, args []datadriven.CmdArg
 		return "", err
 	}
 	result := s.Measure(ctx, m, answers)
-	return strings.ReplaceAll(strings.Join(s.fake.seen, "")+show(result), "\x00", `\x00`), nil
+	return strings.ReplaceAll(s.fake.asked()+show(result), "\x00", `\x00`), nil
 }
 
 // Measure measures once, or goes on with what is under way.
 func (s *Scene) Measure(ctx context.Context, m v1alpha1.Metric, answers []Answer) measure.Result {
-	s.fake.answers, s.fake.seen = answers, nil
+	s.fake.begin(answers)
 	if slices.ContainsFunc(answers, func(a Answer) bool { return a.Slow }) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, 50*time.Millisecond)
@@ -217,10 +218,43 @@ func parse(input string) (string, []Answer, error) {
 
 // fake is all servers of the world.
 type fake struct {
-	real    *httptest.Server
-	at      *url.URL
+	real *httptest.Server
+	at   *url.URL
+
+	mu      sync.Mutex // over what follows: the server and who asks it are at it together
 	answers []Answer
 	seen    []string
+}
+
+// begin takes the answers to give, and forgets what was asked.
+func (f *fake) begin(answers []Answer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answers, f.seen = answers, nil
+}
+
+// asked is what was asked since.
+func (f *fake) asked() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return strings.Join(f.seen, "")
+}
+
+func (f *fake) see(line string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen = append(f.seen, line)
+}
+
+// next is the answer to give, if there is one left.
+func (f *fake) next() (a Answer, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.answers) == 0 {
+		return Answer{}, false
+	}
+	a, f.answers = f.answers[0], f.answers[1:]
+	return a, true
 }
 
 func newFake(t *testing.T) *fake {
@@ -256,7 +290,7 @@ func (f *fake) RoundTrip(r *http.Request) (*http.Response, error) {
 	if len(body) > 0 {
 		line += "   " + string(body) + "\n"
 	}
-	f.seen = append(f.seen, line)
+	f.see(line)
 	r = r.Clone(r.Context())
 	r.URL.Scheme, r.URL.Host, r.Body = f.at.Scheme, f.at.Host, io.NopCloser(bytes.NewReader(body))
 	return http.DefaultTransport.RoundTrip(r)
@@ -264,13 +298,12 @@ func (f *fake) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // ServeHTTP answers.
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if len(f.answers) == 0 {
+	a, ok := f.next()
+	if !ok {
 		http.Error(w, "the transcript has no more answers", http.StatusTeapot)
 		return
 	}
 	_, _ = io.Copy(io.Discard, r.Body) // or the server would not notice that nobody waits any more
-	a := f.answers[0]
-	f.answers = f.answers[1:]
 	if a.Slow {
 		<-r.Context().Done()
 		return

@@ -96,7 +96,7 @@ func (p *BlueGreen) servesStill() (v *world.Version, why string) {
 	switch {
 	case p.update.State() == progress.Aborted && p.world.Stable != nil:
 		return p.world.Stable, "the update was aborted"
-	case third != nil && third.Desired() == 0 && p.world.Stable == nil && p.world.Remaining().Certain() > 0: // it is to have no pods, and others do
+	case third != nil && p.missing(third) && p.world.Stable == nil && p.world.Remaining().Certain() > 0: // others have pods
 		return p.world.Remaining(), p.update.WhyGone()
 	case third != nil && (third.Fleet().Serving() > 0 || p.world.Stable.Fleet().Serving() == 0):
 		return third, "it has served until now"
@@ -104,6 +104,11 @@ func (p *BlueGreen) servesStill() (v *world.Version, why string) {
 		return p.world.Stable, "it has served until now"
 	}
 	return p.world.Remaining(), p.update.WhyGone()
+}
+
+// missing reports whether a version that the active Service was left with is to have no pods, or has none and the Service has been edited since.
+func (p *BlueGreen) missing(third *world.Version) bool {
+	return third.Desired() == 0 || third.Fleet().Serving() == 0 && p.world.ObservedSelects(p.spec.ActiveService) != third.Hash
 }
 
 // Serves is the version that the active Service should select once the gates are passed, or where there is no update.
