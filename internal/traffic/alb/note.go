@@ -31,7 +31,7 @@ func (n notes) write(annotations map[string]string) {
 	}
 }
 
-// keys are those of a Rollout that have the form of what the router writes: whoever can write the note could have written others into it.
+// keys are those of a Rollout that have the form of what the router writes: anyone who can write the note could have written others into it.
 func (n notes) keys(rollout string) []string {
 	return slices.DeleteFunc(slices.Clone(n[rollout]), func(key string) bool { return nameIn(key) == "" })
 }

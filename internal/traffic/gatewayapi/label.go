@@ -19,14 +19,14 @@ func (r *route) label(g spec.GatewayAPI, inProgress bool) (value string, taken b
 		labels = map[string]string{}
 	}
 	have, there := labels[g.InProgressKey]
-	byOthers := r.notes.labelled(g.InProgressKey, r.owner)
+	byOthers := r.labelledByOthers(g.InProgressKey)
 	free := !there || known || byOthers || before == g.InProgressKey
 
 	r.mine.Label = ""
 	if inProgress && free {
 		r.mine.Label = g.InProgressKey
 	}
-	if before != "" && before != r.mine.Label && !r.notes.labelled(before, r.owner) {
+	if before != "" && before != r.mine.Label && !r.labelledByOthers(before) {
 		delete(labels, before)
 	}
 	switch {
@@ -44,4 +44,12 @@ func (r *route) label(g spec.GatewayAPI, inProgress bool) (value string, taken b
 		r.object.SetLabels(orNil(labels))
 	}
 	return "", false
+}
+
+// orNil is no map at all where it would be empty.
+func orNil(m map[string]string) map[string]string {
+	if len(m) == 0 {
+		return nil
+	}
+	return m
 }

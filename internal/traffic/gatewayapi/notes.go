@@ -1,20 +1,17 @@
 package gatewayapi
 
 import (
-	"encoding/json"
-	"maps"
-	"reflect"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/note"
 )
 
-// note is what a Rollout has put into a route beyond weights.
-type note struct {
+// mark is what a Rollout has put into a route beyond weights.
+type mark struct {
 	// Rules are the fingerprints of its managed rules.
 	Rules []string `json:"rules,omitempty"`
 	// Services are those beside the stable one that it gives weight to, each with the outlines of the rules into which it was put.
@@ -23,96 +20,26 @@ type note struct {
 	Label string `json:"label,omitempty"`
 }
 
-func (n note) empty() bool { return len(n.Rules) == 0 && len(n.Services) == 0 && n.Label == "" }
+func (m mark) empty() bool { return len(m.Rules) == 0 && len(m.Services) == 0 && m.Label == "" }
 
-// notes are those of all Rollouts that share a route, by namespace/name.
-type notes struct {
-	raw     map[string]json.RawMessage
-	changed bool
+func readNotes(o *unstructured.Unstructured) note.Notes[mark] {
+	return note.Read[mark](o, v1alpha1.GatewayAPINotesAnnotation)
 }
 
-// readNotes reads the annotation. One that cannot be read notes nothing, and is written anew when there is something to note.
-func readNotes(o *unstructured.Unstructured) notes {
-	n := notes{}
-	if json.Unmarshal([]byte(o.GetAnnotations()[v1alpha1.GatewayAPINotesAnnotation]), &n.raw) != nil || n.raw == nil {
-		n.raw = map[string]json.RawMessage{}
-	}
-	return n
-}
-
-func noteKey(o traffic.Owner) string { return o.Namespace + "/" + o.Name }
-
-func (n *notes) of(owner traffic.Owner) note { return n.at(noteKey(owner)) }
-
-func (n *notes) at(key string) note {
-	var of note
-	if json.Unmarshal(n.raw[key], &of) != nil {
-		return note{}
-	}
-	return of
-}
-
-// rules are the owners of managed rules by the fingerprints of these.
-func (n *notes) rules() map[string][]string {
+// ruleOwners are the owners of managed rules by the fingerprints of these.
+func (r *route) ruleOwners() map[string][]string {
 	all := map[string][]string{}
-	for _, key := range slices.Sorted(maps.Keys(n.raw)) {
-		namespace, name, _ := strings.Cut(key, "/")
-		for _, print := range n.at(key).Rules {
-			all[print] = append(all[print], namePrefix(traffic.Owner{Namespace: namespace, Name: name}))
+	for _, owner := range r.notes.Owners() {
+		for _, print := range r.notes.Of(owner).Rules {
+			all[print] = append(all[print], namePrefix(owner))
 		}
 	}
 	return all
 }
 
-// labelled reports whether any other Rollout than one wants the label.
-func (n *notes) labelled(key string, but traffic.Owner) bool {
-	for owner := range n.raw {
-		if owner != noteKey(but) && n.at(owner).Label == key {
-			return true
-		}
-	}
-	return false
-}
-
-func (n *notes) set(owner traffic.Owner, to note) {
-	key := noteKey(owner)
-	_, noted := n.raw[key]
-	switch {
-	case to.empty() && noted:
-		delete(n.raw, key)
-	case to.empty() || reflect.DeepEqual(n.at(key), to):
-		return
-	default:
-		text, err := json.Marshal(to)
-		if err != nil {
-			return // texts always can be
-		}
-		n.raw[key] = text
-	}
-	n.changed = true
-}
-
-func (n *notes) write(o *unstructured.Unstructured) {
-	if !n.changed {
-		return
-	}
-	annotations := o.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	text, err := json.Marshal(n.raw)
-	if len(n.raw) == 0 || err != nil {
-		delete(annotations, v1alpha1.GatewayAPINotesAnnotation)
-	} else {
-		annotations[v1alpha1.GatewayAPINotesAnnotation] = string(text)
-	}
-	o.SetAnnotations(orNil(annotations))
-}
-
-// orNil is no map at all where it would be empty.
-func orNil(m map[string]string) map[string]string {
-	if len(m) == 0 {
-		return nil
-	}
-	return m
+// labelledByOthers reports whether any other Rollout wants the label.
+func (r *route) labelledByOthers(key string) bool {
+	return slices.ContainsFunc(r.notes.Owners(), func(owner traffic.Owner) bool {
+		return note.Key(owner) != note.Key(r.owner) && r.notes.Of(owner).Label == key
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/note"
 )
 
 // rule is a rule of a route of any kind.
@@ -22,9 +23,9 @@ type route struct {
 	owner    traffic.Owner
 	original *unstructured.Unstructured
 	object   *unstructured.Unstructured
-	notes    notes
+	notes    note.Notes[mark]
 	// mine is what is noted for this Rollout.
-	mine note
+	mine mark
 	// managed are the rules of managed routes, this Rollout's and those of others.
 	managed []managedRule
 	// rules are all others. What is no rule at all stays what it is.
@@ -46,8 +47,8 @@ type managedRule struct {
 func open(owner traffic.Owner, object *unstructured.Unstructured) *route {
 	r := &route{owner: owner, original: object, object: object.DeepCopy()}
 	r.notes = readNotes(r.object)
-	r.mine = r.notes.of(owner)
-	noted := r.notes.rules()
+	r.mine = r.notes.Of(owner)
+	noted := r.ruleOwners()
 	for _, entry := range r.list() { // a note that is for a rule with a name says nothing about one without
 		if of, ok := entry.(rule); ok {
 			if name, _ := of["name"].(string); name != "" {
@@ -116,8 +117,8 @@ func (r *route) close() *unstructured.Unstructured {
 		}
 		r.object.Object["spec"].(map[string]any)["rules"] = append(rules, r.rules...)
 	}
-	r.notes.set(r.owner, r.mine)
-	r.notes.write(r.object)
+	r.notes.Set(r.owner, r.mine)
+	r.notes.Write(r.object)
 	if reflect.DeepEqual(r.original.Object, r.object.Object) {
 		return r.original
 	}

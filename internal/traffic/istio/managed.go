@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/note"
 )
 
 // addManaged puts the managed routes before all others. It says why it cannot.
@@ -24,7 +25,7 @@ func (s *service) addManaged(chosen []place) string {
 	}
 	weighted := chosen[at].route
 	for _, managed := range s.want.Routes {
-		s.managed = append(s.managed, managedRoute{noteKey(s.owner), s.managedRoute(managed, weighted)})
+		s.managed = append(s.managed, managedRoute{note.Key(s.owner), s.managedRoute(managed, weighted)})
 	}
 	return ""
 }
@@ -113,7 +114,7 @@ func stringMatch(m traffic.StringMatch) map[string]any {
 
 // note notes what the VirtualService now has of this Rollout.
 func (s *service) note() {
-	var n note
+	var n mark
 	for _, r := range s.want.Routes {
 		n.Routes = append(n.Routes, r.RouteName())
 	}
@@ -123,7 +124,7 @@ func (s *service) note() {
 	for _, d := range s.experiments() {
 		n.Added = append(n.Added, d.Service)
 	}
-	s.notes.set(s.owner, n)
+	s.notes.Set(s.owner, n)
 }
 
 // dropAdded removes the destinations that were added.

@@ -126,7 +126,7 @@ func (r router) Release(object *unstructured.Unstructured) *unstructured.Unstruc
 	case VirtualService:
 		s := open(r, object, traffic.Split{})
 		s.dropAdded()
-		s.notes.set(r.owner, note{})
+		s.notes.Set(r.owner, mark{})
 		return s.close()
 	}
 	return object
@@ -143,7 +143,7 @@ func Owners(object *unstructured.Unstructured) []types.NamespacedName {
 		return ruleOwner(object)
 	}
 	all := readNotes(object)
-	return all.owners()
+	return all.Names()
 }
 
 // names reports whether a list has a name.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/note"
 )
 
 // route is an http, tls or tcp route of a VirtualService.
@@ -24,9 +25,9 @@ type service struct {
 	object   *unstructured.Unstructured
 	// host is the DestinationRule's, in subset mode.
 	host  string
-	notes notes
+	notes note.Notes[mark]
 	// mine is what was noted of this Rollout.
-	mine note
+	mine mark
 	// managed are the http routes of other Rollouts' managed routes, and later this one's.
 	managed []managedRoute
 	// http are all other http routes. What is no route at all stays what it is.
@@ -44,15 +45,15 @@ type managedRoute struct {
 func open(r router, object *unstructured.Unstructured, want traffic.Split) *service {
 	s := &service{router: r, want: want, original: object, object: object.DeepCopy()}
 	s.notes = readNotes(s.object)
-	s.mine = s.notes.at(noteKey(r.owner))
+	s.mine = s.notes.Of(r.owner)
 	noted := map[string]string{}
-	for _, owner := range s.notes.owners() {
-		for _, name := range s.notes.at(owner.String()).Routes {
-			noted[name] = owner.String()
+	for _, owner := range s.notes.Owners() {
+		for _, name := range s.notes.Of(owner).Routes {
+			noted[name] = note.Key(owner)
 		}
 	}
 	for _, name := range s.mine.Routes {
-		noted[name] = noteKey(r.owner)
+		noted[name] = note.Key(r.owner)
 	}
 	for _, entry := range s.list("http") {
 		of, _ := entry.(route)
@@ -60,7 +61,7 @@ func open(r router, object *unstructured.Unstructured, want traffic.Split) *serv
 		switch owner := noted[name]; {
 		case name == "", owner == "" && !names(want.Managed, name):
 			s.http = append(s.http, entry)
-		case owner != "" && owner != noteKey(r.owner):
+		case owner != "" && owner != note.Key(r.owner):
 			if names(want.Managed, name) {
 				s.problem = fmt.Sprintf("the managed route %q is that of Rollout %s: rename one of the two in managedRoutes", name, owner)
 			}
@@ -222,7 +223,7 @@ func (s *service) close() *unstructured.Unstructured {
 		}
 		s.object.Object["spec"].(map[string]any)["http"] = append(routes, s.http...)
 	}
-	s.notes.write(s.object)
+	s.notes.Write(s.object)
 	if reflect.DeepEqual(s.original.Object, s.object.Object) {
 		return s.original
 	}
