@@ -8,7 +8,7 @@ import (
 )
 
 // overtake gives up at once, without the delay, what the last update brought up and never switched to: nobody can go back to
-// a version that never served. Where that is not known for certain the version has its delay, and its gates again if it comes back.
+// a version that never served. Where that is not known for certain the version has its delay. It passes its gates again if it comes back.
 func (p *BySwitch) overtake() {
 	last := p.world.Find(p.update.Was.CurrentPodHash)
 	if !p.update.Begun || last == nil || last.Desired() == 0 || last == p.world.New || last == p.world.Stable ||
@@ -16,17 +16,17 @@ func (p *BySwitch) overtake() {
 		return
 	}
 	world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
-	edited := last.Hash == p.world.ObservedSelects(p.bluegreen.ActiveService) // or switched to, by a pass that could not record it
-	if edited || p.mayHaveServed(last) || p.update.Deserted() {
+	if p.update.Deserted() || p.mayHaveServed(last) {
 		return
 	}
 	world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, p.world.Second().UTC().Format(time.RFC3339))
 }
 
 // mayHaveServed reports whether requests may have reached a version that was never promoted: one that was aborted may have been so after the
-// switch, and one that came back from an earlier revision may have served then.
+// switch, one that came back from an earlier revision may have served then, and one that the active Service selects was sent there by an edit, or by a
+// pass that could not record its switch.
 func (p *BySwitch) mayHaveServed(v *world.Version) bool {
-	return p.update.Was.Abort || p.update.Was.AbortedAt != nil || v.Annotations[v1alpha1.RevisionHistoryAnnotation] != "" || v.Delaying(p.world.Now) ||
+	return v.Hash == p.world.ObservedSelects(p.bluegreen.ActiveService) || p.update.Was.Abort || p.update.Was.AbortedAt != nil || v.Annotations[v1alpha1.RevisionHistoryAnnotation] != "" || v.Delaying(p.world.Now) ||
 		v.Annotations[v1alpha1.ReachedAnnotation] != ""
 }
 
