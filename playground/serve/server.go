@@ -134,5 +134,5 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Version", s.app.Version)
 	w.Header().Set("X-Pod", s.pod)
 	w.WriteHeader(code)
-	_, _ = fmt.Fprintln(w, s.app.Version) // Whoever asked may be gone.
+	_, _ = fmt.Fprintln(w, s.app.Version) // the client may be gone
 }

@@ -112,17 +112,6 @@ func (l *Ledger) Second(second int) map[string]Count {
 // addresses in reasons differ from one connection to the next.
 var addresses = regexp.MustCompile(`(Get "[^"]*": )|( tcp)? 127\.[0-9.]+:[0-9]+(->127\.[0-9.]+:[0-9]+)?`)
 
-// Seconds is how many seconds there are.
-func (l *Ledger) Seconds() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	last := -1
-	for second := range l.seconds {
-		last = max(last, second)
-	}
-	return last + 1
-}
-
 // At is the second of a moment.
 func (l *Ledger) At(t time.Time) int { return int(t.Sub(l.begin) / time.Second) }
 
