@@ -137,6 +137,11 @@ generate-docs: ## Regenerate the pages about the commands and the API, and the p
 	go run ./hack/reference config/crd api/v1alpha1 internal docs/reference
 	go run ./hack/pictures docs/pictures
 
+.PHONY: pictures
+pictures: build ## Show the dashboard in every state to Chromium, and write what it looks like into docs/pictures/dashboard
+	@mkdir -p docs/pictures/dashboard
+	SLUICE_BIN=$(CURDIR)/bin go test -count=1 ./internal/dashboard/browser -run TestEveryPage -args -pictures $(CURDIR)/docs/pictures/dashboard
+
 .PHONY: format
 format: ## Format the code
 	$(LINT) fmt ./...

@@ -17,7 +17,7 @@ import (
 const (
 	chartWidth  = 640.0
 	chartHeight = 168.0
-	chartLeft   = 34.0
+	chartLeft   = 42.0
 	chartRight  = 34.0
 	chartTop    = 8.0
 	chartBottom = 20.0
