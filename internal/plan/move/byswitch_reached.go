@@ -7,19 +7,28 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
+// noteOvertaken notes on each version that was given up before it was promoted that it was: it passes its gates again if it comes back. That is what
+// the last update went to, and what is newer than the stable version, as an update that no status recorded left it: a promotion makes the newest
+// revision the stable one.
+func (s scene) noteOvertaken(serving string) {
+	for i := range s.world.Others {
+		v := &s.world.Others[i]
+		newer := s.world.Stable != nil && v.Revision > s.world.Stable.Revision
+		if (newer || s.update.Begun && v.Hash == s.update.Was.CurrentPodHash) && v.Desired() > 0 && v.Hash != serving {
+			world.SetKey(&s.draft.Edit(v).Annotations, v1alpha1.OvertakenAnnotation, "true")
+		}
+	}
+}
+
 // overtake gives up at once, without the delay, what the last update brought up and never switched to: nobody can go back to
-// a version that never served. Where that is not known for certain the version has its delay. It passes its gates again if it comes back.
+// a version that never served. Where that is not known for certain the version has its delay.
 func (p *BySwitch) overtake() {
-	last := p.world.Find(p.update.Was.CurrentPodHash)
-	if !p.update.Begun || last == nil || last.Desired() == 0 || last == p.world.New || last == p.world.Stable ||
-		last.Hash == p.update.Was.BlueGreen.ActiveSelector {
-		return
+	serving, last := p.update.Was.BlueGreen.ActiveSelector, p.world.Find(p.update.Was.CurrentPodHash)
+	p.noteOvertaken(serving)
+	if p.update.Begun && last.Desired() > 0 && last != p.world.New && last != p.world.Stable && last.Hash != serving &&
+		!p.update.Deserted() && !p.mayHaveServed(last) {
+		world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, p.world.Second().UTC().Format(time.RFC3339))
 	}
-	world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
-	if p.update.Deserted() || p.mayHaveServed(last) {
-		return
-	}
-	world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, p.world.Second().UTC().Format(time.RFC3339))
 }
 
 // mayHaveServed reports whether requests may have reached a version that was never promoted: one that was aborted may have been so after the

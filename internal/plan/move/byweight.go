@@ -3,14 +3,12 @@ package move
 import (
 	"cmp"
 
-	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
 	"github.com/sluice-delivery/sluice/internal/plan/judge"
 	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/restart"
 	"github.com/sluice-delivery/sluice/internal/plan/routed"
 	"github.com/sluice-delivery/sluice/internal/plan/target"
-	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -36,7 +34,7 @@ func (m *Mover) ByWeight(r *restart.Restart, j *judge.Judge, c spec.Canary) *ByW
 func (r *ByWeight) Run() {
 	r.draft.CheckServices()
 	r.split.See()
-	r.overtake()
+	r.noteOvertaken("")
 	r.succeed()
 	if !frozen(r.scene) {
 		r.draft.Keep(r.want.StableBeside()) // a deadline that it has is of the strategy before this one
@@ -52,15 +50,6 @@ func (r *ByWeight) Run() {
 	r.mover.GiveBack(r.split.Routers...)
 	if r.draft.MayNotScale() == "" {
 		r.retire()
-	}
-}
-
-// overtake notes on a version that an update overtakes that it was never promoted: should it come back when the strategy is blue-green, it
-// is not one that has served before.
-func (r *ByWeight) overtake() {
-	last := r.world.Find(r.update.Was.CurrentPodHash)
-	if r.update.Begun && last.Desired() > 0 && last != r.world.New && last != r.want.Stable() {
-		world.SetKey(&r.draft.Edit(last).Annotations, v1alpha1.OvertakenAnnotation, "true")
 	}
 }
 
