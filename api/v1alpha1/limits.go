@@ -22,6 +22,8 @@ var limits = map[string]int{
 	"AnalysisTemplateSpec.Templates":                100,
 	"CanaryStrategy.Steps":                          500,
 	"CloudWatchMetric.MetricDataQueries":            100,
+	"Comparison.Groups":                             20,
+	"Comparison.Signals":                            20,
 	"DatadogMetric.Queries":                         50,
 	"ExperimentAnalysisTemplateRef.Args":            100,
 	"ExperimentSpec.Analyses":                       50,

@@ -4,15 +4,13 @@ import "encoding/json"
 
 // PrometheusMetric is a query to Prometheus. The result is a list of numbers for a vector or a range, and a number for a
 // scalar.
-//
-// +kubebuilder:validation:XValidation:rule=`has(self.query) && size(self.query) > 0`,message=`query is required`,fieldPath=`.query`,reason=FieldValueRequired
 type PrometheusMetric struct {
 	// URL of the server, such as "http://prometheus.monitoring:9090". Defaults to the controller's environment variable
 	// ARGO_ROLLOUTS_PROMETHEUS_ADDRESS.
 	// +optional
 	Address string `json:"address,omitempty"`
 
-	// The query, in PromQL: 64 KiB at most. The answer may have 1 MiB.
+	// The query, in PromQL: 64 KiB at most. The answer may have 1 MiB. Required unless the metric has a comparison.
 	// +optional
 	// +kubebuilder:validation:MaxLength=65536
 	Query string `json:"query,omitempty"`

@@ -2,6 +2,8 @@ package v1alpha1
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +16,10 @@ import (
 // +kubebuilder:validation:XValidation:rule=`[[(has(self.count) ? self.count : 0), (has(self.failureLimit) ? self.failureLimit : 0), (has(self.consecutiveSuccessLimit) ? self.consecutiveSuccessLimit : 0)]].all(v, !v.all(x, string(x).matches('^-?[0-9]+$')) || int(v[0]) <= 0 || int(v[0]) >= (int(v[1]) < 0 ? 0 : int(v[1])) + int(v[2]))`,message=`count must be at least failureLimit plus consecutiveSuccessLimit, or the metric could never be decided: raise count or lower a limit`,fieldPath=`.count`
 // +kubebuilder:validation:XValidation:rule=`[[(has(self.count) ? self.count : 0), (has(self.inconclusiveLimit) ? self.inconclusiveLimit : 0)]].all(v, !v.all(x, string(x).matches('^-?[0-9]+$')) || int(v[0]) <= 0 || int(v[0]) >= int(v[1]))`,message=`count must be at least inconclusiveLimit: raise count or lower the limit`,fieldPath=`.count`
 // +kubebuilder:validation:XValidation:rule=`[[(has(self.failureLimit) ? self.failureLimit : 0), (has(self.consecutiveSuccessLimit) ? self.consecutiveSuccessLimit : 0)]].all(v, !v.all(x, string(x).matches('^-?[0-9]+$')) || int(v[0]) != -1 || int(v[1]) > 0)`,message=`failureLimit -1 needs consecutiveSuccessLimit of at least 1, or nothing could fail the metric`,fieldPath=`.failureLimit`
+// +kubebuilder:validation:XValidation:rule=`!has(self.provider.prometheus) || has(self.comparison) || (has(self.provider.prometheus.query) && size(self.provider.prometheus.query) > 0)`,message=`query is required`,fieldPath=`.provider.prometheus.query`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`!has(self.comparison) || has(self.provider.prometheus)`,message=`a comparison needs provider prometheus: other providers cannot be asked for series yet`,fieldPath=`.comparison`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.comparison) || !has(self.provider.prometheus) || !((has(self.provider.prometheus.query) && size(self.provider.prometheus.query) > 0) || has(self.provider.prometheus.rangeQuery))`,message=`a comparison has its queries in signals: remove the provider's query and rangeQuery`,fieldPath=`.provider.prometheus.query`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.comparison) || !((has(self.successCondition) && size(self.successCondition) > 0) || (has(self.failureCondition) && size(self.failureCondition) > 0))`,message=`a comparison judges by its score: remove successCondition and failureCondition, and set comparison.pass and comparison.marginal`,fieldPath=`.comparison`,reason=FieldValueForbidden
 type Metric struct {
 	// Name of the metric, unique in the analysis.
 	// +kubebuilder:validation:MinLength=1
@@ -80,6 +86,11 @@ type Metric struct {
 	// +kubebuilder:validation:Enum=Successful;Failed;Inconclusive;Error
 	WhenNoData AnalysisPhase `json:"whenNoData,omitempty"`
 
+	// Judges by comparing the canary with a baseline, rather than by conditions. The provider says where to ask, and has no query of its
+	// own. For prometheus only. Argo Rollouts does not know it.
+	// +optional
+	Comparison *Comparison `json:"comparison,omitempty"`
+
 	// How to measure. Set exactly one.
 	Provider MetricProvider `json:"provider"`
 }
@@ -140,6 +151,22 @@ type MetricProvider struct {
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=1
 	Plugin map[string]json.RawMessage `json:"plugin,omitempty"`
+}
+
+// Names are the fields that are set, and for plugins their names, in order.
+func (p MetricProvider) Names() []string {
+	names := slices.Collect(maps.Keys(p.Plugin))
+	for name, set := range map[string]bool{
+		"prometheus": p.Prometheus != nil, "kayenta": p.Kayenta != nil, "web": p.Web != nil, "datadog": p.Datadog != nil,
+		"wavefront": p.Wavefront != nil, "newRelic": p.NewRelic != nil, "job": p.Job != nil, "cloudWatch": p.CloudWatch != nil,
+		"graphite": p.Graphite != nil, "influxdb": p.Influxdb != nil, "skywalking": p.SkyWalking != nil,
+	} {
+		if set {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // JobMetric is a Kubernetes Job. The metric passes if the Job completes and does not pass if it fails.

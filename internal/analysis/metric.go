@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/pattern"
+	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 // metricProblems are what is wrong with a metric, as far as it does not depend on the values of arguments. An endless metric is one
@@ -17,7 +18,7 @@ func metricProblems(metric *v1alpha1.Metric, endless bool) []string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 
-	if n := providers(metric.Provider); n != 1 {
+	if n := len(metric.Provider.Names()); n != 1 {
 		add("it has %d providers: set exactly one", n)
 	}
 	if isNoLength(metric.Interval) {
@@ -26,6 +27,7 @@ func metricProblems(metric *v1alpha1.Metric, endless bool) []string {
 	if isNoLength(metric.InitialDelay) {
 		add(`initialDelay %q is no length of time: write for example "30s" or "5m"`, metric.InitialDelay)
 	}
+	all = append(all, spec.ComparisonProblems(metric)...)
 	return append(all, limitProblems(metric, endless)...)
 }
 
@@ -108,19 +110,6 @@ func number(v *intstr.IntOrString) (int, bool) {
 }
 
 func hasArgument(text string) bool { return strings.Contains(text, "{{") }
-
-func providers(p v1alpha1.MetricProvider) int {
-	n := len(p.Plugin)
-	for _, set := range []bool{
-		p.Prometheus != nil, p.Kayenta != nil, p.Web != nil, p.Datadog != nil, p.Wavefront != nil, p.NewRelic != nil, p.Job != nil,
-		p.CloudWatch != nil, p.Graphite != nil, p.Influxdb != nil, p.SkyWalking != nil,
-	} {
-		if set {
-			n++
-		}
-	}
-	return n
-}
 
 // checkPatterns makes sure that what dryRun and measurementRetention name are metrics of the run.
 func (m *merger) checkPatterns(run v1alpha1.AnalysisRunSpec) {

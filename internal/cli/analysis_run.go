@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,6 +117,9 @@ func (a *app) try(ctx context.Context, t trial) error {
 func (a *app) tasks(ctx context.Context, c live.Client, run *v1alpha1.AnalysisRun, providers []string) ([]measure.Task, error) {
 	for i := range run.Spec.Metrics {
 		run.Spec.Metrics[i].InitialDelay = ""
+		if c := run.Spec.Metrics[i].Comparison; c != nil {
+			c.BeforeRun = true // the trial begins now
+		}
 	}
 	seen := measure.Observed{Now: a.clock.Now(), Run: run, Providers: providers}
 	plan := measure.Next(seen)
@@ -211,6 +216,13 @@ func (a *app) tellTrial(ctx context.Context, r measure.Result) bool {
 	}
 	line("asked", cmp.Or(r.Reading.Metadata[metric.Asked], r.Reading.Question))
 	line("value", r.Reading.Text)
+	if r.Metric.Comparison != nil {
+		for _, key := range slices.Sorted(maps.Keys(r.Reading.Metadata)) {
+			if key != metric.Asked {
+				line(key, r.Reading.Metadata[key])
+			}
+		}
+	}
 	if r.Err == "" {
 		line("failureCondition", a.judged(ctx, r, r.Metric.FailureCondition))
 		line("successCondition", a.judged(ctx, r, r.Metric.SuccessCondition))

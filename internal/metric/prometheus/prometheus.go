@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/expr"
 	"github.com/sluice-delivery/sluice/internal/metric"
 	"github.com/sluice-delivery/sluice/internal/metric/aws"
+	"github.com/sluice-delivery/sluice/internal/metric/comparison"
 	"github.com/sluice-delivery/sluice/internal/metric/google"
 	"github.com/sluice-delivery/sluice/internal/metric/server"
 )
@@ -52,68 +55,167 @@ type Provider struct {
 	Google *google.Account
 }
 
-// Measure sends the query.
+// Measure sends the query, or those of a comparison.
 func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading, error) {
 	m := r.Metric.Provider.Prometheus
-	question := "query `" + strings.Join(strings.Fields(m.Query), " ") + "`"
-	if q := m.RangeQuery; q != nil {
-		question += fmt.Sprintf(" from %s to %s", q.Start, q.End)
-	}
 	var seconds int64
 	if m.Timeout != nil {
 		seconds = *m.Timeout
 	}
 	timeout, shortened := metric.Timeout("timeout", seconds, defaultTimeout)
-	value, warnings, err := p.measure(ctx, m, timeout, r.Memory)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	s := session{Provider: p, r: r, m: m, timeout: timeout, place: server.Place(cmp.Or(m.Address, p.Address))}
+	measure := (&s).query
+	if r.Metric.Comparison != nil {
+		measure = (&s).compare
+	}
+	reading, err := measure(ctx)
 	if err != nil {
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, metric.Shortened(err, shortened))
+		return metric.Reading{}, metric.Shortened(err, shortened)
 	}
-	reading := metric.Reading{Question: question, About: map[string]string{ResolvedQuery: m.Query}}
-	reading.Metadata = map[string]string{
-		metric.Asked: fmt.Sprintf("%s at %s at %s", question, server.Place(cmp.Or(m.Address, p.Address)), p.Clock.Now().UTC().Format(time.RFC3339)),
-	}
-	if len(warnings) > 0 {
-		reading.Metadata[Warnings] = quoted(warnings)
+	if len(s.warnings) > 0 {
+		reading.Metadata[Warnings] = quoted(s.warnings)
 	}
 	if shortened != "" {
 		reading.Metadata[metric.ShortenedTimeout] = shortened
 	}
-	reading.Value, reading.Text, err = numbers(value)
+	return reading, nil
+}
+
+// session is one measurement.
+type session struct {
+	Provider
+	r       metric.Request
+	m       *v1alpha1.PrometheusMetric
+	timeout time.Duration
+	// place is where is asked, to be shown.
+	place string
+	// warnings are those of the server.
+	warnings promv1.Warnings
+}
+
+// query sends the metric's query.
+func (s *session) query(ctx context.Context) (metric.Reading, error) {
+	question := "query `" + strings.Join(strings.Fields(s.m.Query), " ") + "`"
+	if q := s.m.RangeQuery; q != nil {
+		question += fmt.Sprintf(" from %s to %s", q.Start, q.End)
+	}
+	reading := metric.Reading{Question: question, About: map[string]string{ResolvedQuery: s.m.Query}}
+	value, err := s.value(ctx)
+	if err == nil {
+		reading.Value, reading.Text, err = numbers(value)
+	}
 	if err != nil {
 		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
+	}
+	reading.Metadata = map[string]string{
+		metric.Asked: fmt.Sprintf("%s at %s at %s", question, s.place, s.Clock.Now().UTC().Format(time.RFC3339)),
 	}
 	return reading, nil
 }
 
-func (p Provider) measure(
-	ctx context.Context, m *v1alpha1.PrometheusMetric, timeout time.Duration, memory metric.Memory,
-) (model.Value, promv1.Warnings, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	address := cmp.Or(m.Address, p.Address)
-	if address == "" {
-		return nil, nil, fmt.Errorf("there is no address: write it into the metric, or into the controller's environment variable %s", AddressVariable)
+// value is what the query or the range query gives.
+func (s *session) value(ctx context.Context) (model.Value, error) {
+	now := s.Clock.Now()
+	if s.m.RangeQuery != nil {
+		bounds, err := resolve(ctx, *s.m.RangeQuery, now)
+		if err != nil {
+			return nil, err
+		}
+		return s.over(ctx, s.m.Query, bounds)
 	}
-	prove, err := p.identity(address, m.Authentication)
+	prometheus, err := s.client()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	client, err := server.Client(server.Options{
-		URL: address, Prove: prove, Insecure: m.Insecure, Headers: m.Headers, Authentication: m.Authentication, MostBytes: mostBytes,
-		Memory: memory, Network: p.Network,
+	value, warnings, err := prometheus.Query(ctx, s.m.Query, now, promv1.WithTimeout(s.timeout))
+	s.warnings = warnings
+	return value, explain(err, s.timeout)
+}
+
+// over is what a query gives over a range of time.
+func (s *session) over(ctx context.Context, query string, bounds promv1.Range) (model.Value, error) {
+	prometheus, err := s.client()
+	if err != nil {
+		return nil, err
+	}
+	value, warnings, err := prometheus.QueryRange(ctx, query, bounds, promv1.WithTimeout(s.timeout))
+	s.warnings = append(s.warnings, warnings...)
+	return value, explain(err, s.timeout)
+}
+
+// compare sends the queries of the metric's comparison.
+func (s *session) compare(ctx context.Context) (metric.Reading, error) {
+	return comparison.Measure(ctx, s.r, s.Clock.Now(), s.place, func(ctx context.Context, query string, w comparison.Window) ([][]float64, error) {
+		value, err := s.over(ctx, query, promv1.Range{Start: w.Start, End: w.End, Step: w.Step})
+		if err != nil {
+			return nil, err
+		}
+		matrix, ok := value.(model.Matrix)
+		if !ok {
+			return nil, fmt.Errorf("the answer is a %s, not a matrix", value.Type())
+		}
+		var all [][]float64
+		for _, series := range matrix {
+			values := make([]float64, len(series.Values))
+			for i, sample := range series.Values {
+				values[i] = float64(sample.Value)
+			}
+			all = append(all, values)
+		}
+		return all, nil
 	})
+}
+
+// client is what asks the server.
+func (s *session) client() (promv1.API, error) {
+	address := cmp.Or(s.m.Address, s.Address)
+	if address == "" {
+		return nil, fmt.Errorf("there is no address: write it into the metric, or into the controller's environment variable %s", AddressVariable)
+	}
+	prove, err := s.identity(address, s.m.Authentication)
+	if err != nil {
+		return nil, err
+	}
+	options := server.Options{
+		URL: address, Prove: prove, Insecure: s.m.Insecure, Headers: s.m.Headers, Authentication: s.m.Authentication, MostBytes: mostBytes,
+		Memory: s.r.Memory, Network: s.Network,
+	}
+	plain, err := api.NewClient(api.Config{Address: address})
+	if err != nil {
+		return nil, fmt.Errorf("address: %w", err)
+	}
+	return promv1.NewAPI(patient{Client: plain, Question: server.Question{Options: options, Timeout: s.timeout}}), nil
+}
+
+// patient sends requests as all providers do: again, if the server is overloaded or restarted.
+type patient struct {
+	api.Client
+	server.Question
+}
+
+// Do sends a request.
+func (p patient) Do(ctx context.Context, r *http.Request) (*http.Response, []byte, error) {
+	q := p.Question
+	q.URL, q.Method = r.URL.String(), r.Method
+	q.Headers = slices.Clone(q.Headers)
+	for key, values := range r.Header {
+		for _, value := range values {
+			q.Headers = append(q.Headers, v1alpha1.WebMetricHeader{Key: key, Value: value})
+		}
+	}
+	if r.Body != nil {
+		var err error
+		if q.Body, err = io.ReadAll(r.Body); err != nil {
+			return nil, nil, err
+		}
+	}
+	answer, err := server.Ask(ctx, q)
 	if err != nil {
 		return nil, nil, err
 	}
-	prometheus, err := api.NewClient(api.Config{Address: address, Client: client})
-	if err != nil {
-		return nil, nil, fmt.Errorf("address: %w", err)
-	}
-	value, warnings, err := p.query(ctx, promv1.NewAPI(prometheus), m, timeout)
-	if err != nil {
-		return nil, nil, explain(err, timeout)
-	}
-	return value, warnings, nil
+	return &http.Response{StatusCode: answer.Status}, answer.Body, nil
 }
 
 // identity is what proves who asks where the controller's own identity in a cloud does; nil for nothing. It is never shown to other servers
@@ -140,18 +242,6 @@ func isManagedByAWS(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && strings.Contains(u.Hostname(), "aps-workspaces") &&
 		(strings.HasSuffix(u.Hostname(), ".amazonaws.com") || strings.HasSuffix(u.Hostname(), ".amazonaws.com.cn"))
-}
-
-func (p Provider) query(ctx context.Context, server promv1.API, m *v1alpha1.PrometheusMetric, timeout time.Duration) (model.Value, promv1.Warnings, error) {
-	now := p.Clock.Now()
-	if m.RangeQuery == nil {
-		return server.Query(ctx, m.Query, now, promv1.WithTimeout(timeout))
-	}
-	bounds, err := resolve(ctx, *m.RangeQuery, now)
-	if err != nil {
-		return nil, nil, err
-	}
-	return server.QueryRange(ctx, m.Query, bounds, promv1.WithTimeout(timeout))
 }
 
 // quoted are texts in the form that Argo Rollouts gives them: "a", "b".
@@ -213,6 +303,9 @@ func numbers(value model.Value) (any, string, error) {
 var errText = errors.New("the result is a text, which cannot be judged: write a query for a vector or a scalar")
 
 func explain(err error, timeout time.Duration) error {
+	if err == nil {
+		return nil
+	}
 	if strings.Contains(err.Error(), `unexpected value type "string"`) { // the library reads no texts, and has no error for that
 		return errText
 	}

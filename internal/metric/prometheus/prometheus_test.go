@@ -104,6 +104,19 @@ func TestAgainstARealPrometheus(t *testing.T) {
 			t.Errorf("%v, want an error that names %s", err, AddressVariable)
 		}
 	})
+	t.Run("a comparison", func(t *testing.T) {
+		prometheustest.WaitFor(t, address, "count_over_time(error_rate[1m]) >= 6")
+		m := v1alpha1.Metric{
+			Comparison: &v1alpha1.Comparison{Window: "10s", Step: "1s", BeforeRun: true, MinSamples: new(int32(5)), Signals: []v1alpha1.ComparisonSignal{
+				{Name: "errors", Canary: `error_rate{version="2"}`, Baseline: `error_rate{version="1"}`, Direction: v1alpha1.ComparisonIncrease},
+			}},
+			Provider: v1alpha1.MetricProvider{Prometheus: &v1alpha1.PrometheusMetric{}},
+		}
+		reading, err := p.Measure(t.Context(), metric.Request{Metric: m})
+		if want := "errors: high: mean 0.5, baseline 0.25 (+100.0%)"; err != nil || reading.Phase != v1alpha1.AnalysisPhaseFailed || !strings.Contains(reading.Message, want) {
+			t.Errorf("%s %s: %s %v; want it failed with %q", reading.Phase, reading.Text, reading.Message, err, want)
+		}
+	})
 	t.Run("behind a guard", func(t *testing.T) { behindAGuard(t, address) })
 }
 

@@ -1,14 +1,17 @@
 package play
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis/measure"
 	"github.com/sluice-delivery/sluice/internal/metric"
 	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/view"
 )
 
@@ -47,12 +50,28 @@ func (p *player) measure(task measure.Task) sim.Measurement {
 		m.Err = "the scenario has nothing answer"
 	case "nodata":
 		m.Value, m.Text = shaped(task.Metric, nil), "none"
+		if task.Metric.Comparison != nil {
+			m.Phase, m.Message = cmp.Or(task.Metric.WhenNoData, v1alpha1.AnalysisPhaseInconclusive), "not enough values"
+		}
 	case "value":
 		m.Value, m.Text = shaped(task.Metric, value(o.value)), o.value
+		if c := task.Metric.Comparison; c != nil {
+			m.Phase, m.Message = scored(c, m.Text)
+		}
 	default:
 		m.Phase = v1alpha1.AnalysisPhaseSuccessful
 	}
 	return m
+}
+
+// scored is what the score of a comparison means.
+func scored(c *v1alpha1.Comparison, text string) (phase v1alpha1.AnalysisPhase, message string) {
+	score, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return v1alpha1.AnalysisPhaseInconclusive, "the scenario gives no score, which is a number from 0 to 100"
+	}
+	resolved, _ := spec.ResolveComparison(c)
+	return resolved.Phase(score), fmt.Sprintf("score %s, comparison.pass is %d and comparison.marginal %d", text, resolved.Pass, resolved.Marginal)
 }
 
 // value is what a scenario writes: JSON, or else a text.
