@@ -19,13 +19,13 @@ help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: bin/sluice-controller bin/sluice bin/sluice-playground ## Build all programs into bin/
+build: bin/sluice-controller bin/sluice-dashboard bin/sluice bin/sluice-playground ## Build all programs into bin/
 	@ln -sf sluice bin/kubectl-argo-rollouts
 	@ln -sf sluice bin/kubectl-sluice
 
 # Whether a program is up to date is for Go to say: it does so in seconds.
-.PHONY: bin/sluice-controller bin/sluice
-bin/sluice-controller bin/sluice:
+.PHONY: bin/sluice-controller bin/sluice-dashboard bin/sluice
+bin/sluice-controller bin/sluice-dashboard bin/sluice:
 	go build -ldflags '$(ldflags)' -o $@ ./cmd/$(@F)
 
 # What some tests and a demo ask. It costs nothing where it is on the PATH already.

@@ -12,10 +12,18 @@ import (
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
-// The image has all that the controller is built from, and runs it as nobody in particular. Whether the base images are what they are
+// The images have all that their programs are built from, and run them as nobody in particular. Whether the base images are what they are
 // said to be, no test here can tell.
 func TestImage(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(playtest.Root(), "Dockerfile"))
+	for program, image := range map[string]struct{ file, ports string }{
+		"sluice-controller": {"Dockerfile", "8080 8090"}, "sluice-dashboard": {"Dockerfile.dashboard", "3100"},
+	} {
+		t.Run(program, func(t *testing.T) { testImage(t, program, image.file, image.ports) })
+	}
+}
+
+func testImage(t *testing.T, program, file, ports string) {
+	text, err := os.ReadFile(filepath.Join(playtest.Root(), file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +31,7 @@ func TestImage(t *testing.T) {
 	if !ok {
 		t.Fatal("the image is not made of distroless/static:nonroot")
 	}
-	for _, line := range []string{"USER 65532:65532\n", `ENTRYPOINT ["/sluice-controller"]`, "EXPOSE 8080 8090\n"} {
+	for _, line := range []string{"USER 65532:65532\n", `ENTRYPOINT ["/`+program+`"]`, "EXPOSE "+ports+"\n"} {
 		if !strings.Contains(image, line) {
 			t.Errorf("the image lacks %s", line)
 		}
@@ -35,7 +43,7 @@ func TestImage(t *testing.T) {
 		}
 		copied = append(copied, found[1])
 	}
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./cmd/sluice-controller")
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./cmd/"+program)
 	list.Dir = playtest.Root()
 	out, err := list.Output()
 	if err != nil {
@@ -43,7 +51,7 @@ func TestImage(t *testing.T) {
 	}
 	folders := strings.Fields(string(out))
 	if len(folders) < 10 {
-		t.Fatalf("the controller is built from %d packages only", len(folders))
+		t.Fatalf("%s is built from %d packages only", program, len(folders))
 	}
 	for _, folder := range folders {
 		path, err := filepath.Rel(playtest.Root(), folder)
@@ -51,7 +59,7 @@ func TestImage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.ContainsFunc(copied, func(c string) bool { return path == c || strings.HasPrefix(path, c+"/") }) {
-			t.Errorf("the controller is built from %s, which the Dockerfile does not copy", path)
+			t.Errorf("%s is built from %s, which its Dockerfile does not copy", program, path)
 		}
 	}
 }

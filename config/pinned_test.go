@@ -17,7 +17,7 @@ func TestWhatBuildsAReleaseIsPinned(t *testing.T) {
 		t.Fatalf("no workflows: %v", err)
 	}
 	digest, commit := regexp.MustCompile(`@sha256:[0-9a-f]{64}( |$)`), regexp.MustCompile(`@[0-9a-f]{40} # v\d`)
-	for _, file := range append(workflows, "../Dockerfile") {
+	for _, file := range append(workflows, "../Dockerfile", "../Dockerfile.dashboard") {
 		text := contents(t, file)
 		for n, line := range strings.Split(text, "\n") {
 			switch line := strings.TrimSpace(line); {
@@ -35,6 +35,9 @@ func TestTheInstalledImageIsAVersion(t *testing.T) {
 	image := regexp.MustCompile(`(?m)image: \S+/sluice-controller:(v\d+\.\d+\.\d+\S*)$`).FindStringSubmatch(contents(t, "install/controller.yaml"))
 	if image == nil {
 		t.Fatal("install/controller.yaml has no image with a version")
+	}
+	if dashboard := contents(t, "dashboard/dashboard.yaml"); !strings.Contains(dashboard, "/sluice-dashboard:"+image[1]+"\n") {
+		t.Errorf("the dashboard is of another version than %s", image[1])
 	}
 	if chart := contents(t, "../charts/sluice/Chart.yaml"); !strings.Contains(chart, "\nappVersion: "+image[1]+"\n") {
 		t.Errorf("the manifests install %s, the chart does not:\n%s", image[1], chart)

@@ -11,6 +11,9 @@ const (
 	EventRolloutNotCompleted = "RolloutNotCompleted"
 	// EventRolloutCompleted: an update is done; the message says how.
 	EventRolloutCompleted = ReasonRolloutCompleted
+	// EventUserAction: someone did something in the dashboard; the message says what and who, such as "promoted by jane". Only the dashboard in
+	// the cluster writes it.
+	EventUserAction = "UserAction"
 	// EventRolloutStepCompleted: a canary step is done.
 	EventRolloutStepCompleted = "RolloutStepCompleted"
 	// EventRolloutPaused: the Rollout is paused.

@@ -21,11 +21,11 @@ build() {
 	git archive HEAD | tar -x -C "$1/src"
 	local platform program suffix
 	for platform in "${platforms[@]}"; do
-		for program in sluice-controller sluice; do
+		for program in sluice-controller sluice-dashboard sluice; do
 			suffix=
 			case $program-$platform in
-			sluice-controller-linux/*) ;;
-			sluice-controller-*) continue ;; # it runs in clusters
+			sluice-controller-linux/* | sluice-dashboard-linux/*) ;;
+			sluice-controller-* | sluice-dashboard-*) continue ;; # they run in clusters
 			*-windows/*) suffix=.exe ;;
 			esac
 			(cd "$1/src" && GOCACHE="$1/cache" CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} go build -trimpath -buildvcs=false \
@@ -51,7 +51,7 @@ done
 for folder in config deploy charts; do
 	cp -RL "$folder" "$work/$folder"
 done
-grep -rl 'sluice-controller:v' "$work/config" | xargs sed -i "s|\(sluice-controller\):v[^ \"]*|\1:$version|"
+grep -rlE 'sluice-(controller|dashboard):v' "$work/config" | xargs sed -i -E "s#(sluice-(controller|dashboard)):v[^ \"]*#\1:$version#"
 sed -i "s|^appVersion: .*|appVersion: $version|; s|^version: .*|version: ${version#v}|" "$work/charts/sluice/Chart.yaml"
 # Owners, times and order are fixed, so that the archives are reproducible, too.
 pack() { tar --sort=name --owner=0 --group=0 --numeric-owner --mtime='@0' -C "$work" --exclude='*.go' --exclude=testdata -cf - "$2" "${@:3}" | gzip -n >"$1"; }

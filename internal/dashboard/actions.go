@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"crypto/subtle"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -28,6 +27,8 @@ type action struct {
 	Key string
 	// Does is what will happen, for who is asked whether to do it.
 	Does string
+	// Past is what has happened, as in "promoted by jane".
+	Past string
 	// Main is the one that is likely meant now, Grave one that people should think about.
 	Main, Grave bool
 	// Denied is why it is not to be had, empty if it is.
@@ -42,7 +43,7 @@ type action struct {
 
 var actions = []action{
 	{
-		Name: "promote", Label: "Promote", Key: "p", status: true, offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool {
+		Name: "promote", Past: "promoted", Label: "Promote", Key: "p", status: true, offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool {
 			p, err := act.Promotion{}.Patch(ro)
 			return err == nil && (p.Status != nil || p.Spec != nil) && !ro.Status.Abort
 		},
@@ -50,12 +51,12 @@ var actions = []action{
 		do:   promoting(act.Promotion{}),
 	},
 	{
-		Name: "promote-full", Label: "Promote in full", Key: "F", status: true, Grave: true, offered: updating,
+		Name: "promote-full", Past: "promoted in full", Label: "Promote in full", Key: "F", status: true, Grave: true, offered: updating,
 		Does: "Skips all remaining steps, pauses, and analyses. The new version takes over immediately.",
 		do:   promoting(act.Promotion{Full: true}),
 	},
 	{
-		Name: "skip-step", Label: "Skip step", Key: "s", status: true, Grave: true, offered: func(ro *v1alpha1.Rollout, o view.Objects) bool {
+		Name: "skip-step", Past: "step skipped", Label: "Skip step", Key: "s", status: true, Grave: true, offered: func(ro *v1alpha1.Rollout, o view.Objects) bool {
 			canary := ro.Spec.Strategy.Canary
 			i := ro.Status.CurrentStepIndex
 			return updating(ro, o) && canary != nil && (i == nil || int(*i) < len(canary.Steps))
@@ -64,29 +65,29 @@ var actions = []action{
 		do:   promoting(act.Promotion{SkipStep: true}),
 	},
 	{
-		Name: "pause", Label: "Pause", Key: "h", offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { return !ro.Spec.Paused },
+		Name: "pause", Past: "paused", Label: "Pause", Key: "h", offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { return !ro.Spec.Paused },
 		Does: "No pods are added or removed, and no step starts, until someone resumes the rollout.",
 		do:   patching(act.Patch{Spec: act.Fields{"paused": true}}, "paused"),
 	},
 	{
-		Name: "resume", Label: "Resume", Key: "h", offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { return ro.Spec.Paused },
+		Name: "resume", Past: "resumed", Label: "Resume", Key: "h", offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { return ro.Spec.Paused },
 		Does: "Removes spec.paused. The update continues where it is.",
 		do:   patching(act.Patch{Spec: act.Fields{"paused": false}}, "resumed"),
 	},
 	{
-		Name: "abort", Label: "Abort", Key: "a", status: true, Grave: true,
+		Name: "abort", Past: "aborted", Label: "Abort", Key: "a", status: true, Grave: true,
 		offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { p, _ := act.Abort(ro); return p.Status != nil },
 		Does:    "All traffic returns to the stable version. The rollout is Degraded until the spec changes or the update is retried.",
 		do:      steering(act.Abort),
 	},
 	{
-		Name: "retry", Label: "Retry", Key: "r", status: true,
+		Name: "retry", Past: "retried", Label: "Retry", Key: "r", status: true,
 		offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { return ro.Status.Abort },
 		Does:    "Tries the aborted update again from its first step.",
 		do:      steering(act.Retry),
 	},
 	{
-		Name: "restart", Label: "Restart pods", Key: "R",
+		Name: "restart", Past: "pods restarted", Label: "Restart pods", Key: "R",
 		Does: "Replaces all current pods with new pods of the same version, at most maxUnavailable at a time. This does not start an update.",
 		do: func(ctx context.Context, c live.Client, name string, _ url.Values, now time.Time) (string, error) {
 			p := act.Patch{Spec: act.Fields{"restartAt": now.UTC().Format(time.RFC3339)}}
@@ -94,7 +95,7 @@ var actions = []action{
 		},
 	},
 	{
-		Name: "undo", Label: "Undo", Key: "z", offered: func(_ *v1alpha1.Rollout, o view.Objects) bool { return len(o.ReplicaSets) > 1 },
+		Name: "undo", Past: "undone", Label: "Undo", Key: "z", offered: func(_ *v1alpha1.Rollout, o view.Objects) bool { return len(o.ReplicaSets) > 1 },
 		Does: "Copies the pod template of an earlier revision into the rollout, which starts an update to it.",
 		do: func(ctx context.Context, c live.Client, name string, form url.Values, _ time.Time) (string, error) {
 			revision, err := revisionIn(form)
@@ -109,7 +110,7 @@ var actions = []action{
 		},
 	},
 	{
-		Name: "image", Label: "Set image", Key: "i",
+		Name: "image", Past: "image set", Label: "Set image", Key: "i",
 		Does: "Writes the images below into the pod template, which starts an update.",
 		do: func(ctx context.Context, c live.Client, name string, form url.Values, _ time.Time) (string, error) {
 			var images []act.Image
@@ -163,11 +164,11 @@ func revisionIn(form url.Values) (int64, error) {
 }
 
 // actionsOf are those that have a meaning now, the likely one first.
-func (s *Server) actionsOf(ctx context.Context, o view.Objects) []action {
+func (s *Server) actionsOf(ctx context.Context, p *person, o view.Objects) []action {
 	if s.ReadOnly {
 		return nil
 	}
-	rights := s.may(ctx, o.Rollout.Namespace)
+	rights := s.may(ctx, p, o.Rollout.Namespace)
 	var offered []action
 	for _, a := range actions {
 		if a.offered != nil && !a.offered(o.Rollout, o) {
@@ -222,7 +223,7 @@ type confirmData struct {
 
 func (s *Server) confirmPage(w http.ResponseWriter, r *http.Request, id identity) {
 	name := named(r)
-	o, a, p := s.chosen(r, name)
+	o, a, p := s.chosen(r, id.person, name)
 	if p != nil {
 		s.refuse(w, r, *p)
 		return
@@ -231,8 +232,8 @@ func (s *Server) confirmPage(w http.ResponseWriter, r *http.Request, id identity
 }
 
 // chosen are the Rollout and the action of a request, or why there is none.
-func (s *Server) chosen(r *http.Request, name types.NamespacedName) (view.Objects, action, *problem) {
-	o, ok := s.cache.Objects(name)
+func (s *Server) chosen(r *http.Request, who *person, name types.NamespacedName) (view.Objects, action, *problem) {
+	o, ok := s.objects(r.Context(), who, name)
 	if !ok {
 		return o, action{}, &problem{http.StatusNotFound, fmt.Sprintf("There is no rollout '%s' in namespace '%s'.", name.Name, name.Namespace)}
 	}
@@ -248,23 +249,21 @@ func (s *Server) chosen(r *http.Request, name types.NamespacedName) (view.Object
 
 func (s *Server) ask(ctx context.Context, w http.ResponseWriter, status int, id identity, o view.Objects, a action, form url.Values, failure string) {
 	d := confirmData{
-		Root: s.path(), Name: o.Rollout.Name, Namespace: o.Rollout.Namespace, action: a, Verb: a.Name, Seen: stageOf(o.Rollout), CSRF: s.guard.csrf(id.cookie), Error: failure,
+		Root: s.path(), Name: o.Rollout.Name, Namespace: o.Rollout.Namespace, action: a, Verb: a.Name, Seen: stageOf(o.Rollout), CSRF: s.guard.csrf(id.session), Error: failure,
 	}
 	switch a.Name {
 	case "promote":
 		// Asked just now: what the page shows may be a second old.
 		asking, cancel := context.WithTimeout(ctx, aheadTimeout)
 		defer cancel()
-		c := s.Client
-		c.Namespace = d.Namespace
+		c := id.person.in(d.Namespace)
 		if e, err := explained(asking, c, d.Name, s.Clock.Now()); err == nil { // without it the question is still a good one
 			d.Next = promoted(*e)
 		}
 	case "undo":
 		d.Revision, _ = revisionIn(form) // what is no number is asked for
 		d.Revisions = view.Of(o, s.Clock.Now()).Revisions
-		c := s.Client
-		c.Namespace = d.Namespace
+		c := id.person.in(d.Namespace)
 		if way, err := act.UndoTo(ctx, c, d.Name, d.Revision); err == nil {
 			d.Does, d.Revision = way.Text, way.Revision
 		}
@@ -276,7 +275,7 @@ func (s *Server) ask(ctx context.Context, w http.ResponseWriter, status int, id 
 			}
 		}
 	}
-	s.write(w, status, "confirm", layout{Title: a.Label + " " + d.Name, session: id.cookie}, d)
+	s.write(w, status, "confirm", layout{Title: a.Label + " " + d.Name, session: id.session}, d)
 }
 
 // promoted is what the engine does after a promotion.
@@ -306,7 +305,7 @@ const actionTimeout = 30 * time.Second
 // perform does what was asked for, unless the Rollout is not what the person saw.
 func (s *Server) perform(w http.ResponseWriter, r *http.Request, id identity) {
 	name := named(r)
-	o, a, p := s.chosen(r, name)
+	o, a, p := s.chosen(r, id.person, name)
 	if p != nil {
 		s.refuse(w, r, *p)
 		return
@@ -315,8 +314,8 @@ func (s *Server) perform(w http.ResponseWriter, r *http.Request, id identity) {
 		s.refuse(w, r, problem{http.StatusBadRequest, "This form cannot be read: " + err.Error()})
 		return
 	}
-	if subtle.ConstantTimeCompare([]byte(r.PostForm.Get("csrf")), []byte(s.guard.csrf(id.cookie))) != 1 || id.cookie == "" {
-		s.refuse(w, r, problem{http.StatusForbidden, "This form is not one of this dashboard's pages, or older than this process. Open the page again."})
+	if !s.signedForm(r, id) {
+		s.refuse(w, r, problem{http.StatusForbidden, staleForm})
 		return
 	}
 	if seen := r.PostForm.Get("seen"); seen != stageOf(o.Rollout) {
@@ -325,13 +324,12 @@ func (s *Server) perform(w http.ResponseWriter, r *http.Request, id identity) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), actionTimeout)
 	defer cancel()
-	c := s.Client
-	c.Namespace = name.Namespace
+	c := id.person.in(name.Namespace)
 	said, err := a.do(ctx, c, name.Name, r.PostForm, s.Clock.Now())
 	if err != nil {
 		s.ask(r.Context(), w, http.StatusBadGateway, id, o, a, r.PostForm, err.Error())
 		return
 	}
-	s.say(w, strings.ToUpper(said[:1])+said[1:]+".")
+	s.say(w, strings.ToUpper(said[:1])+said[1:]+"."+s.announce(ctx, id.person, o.Rollout, a))
 	http.Redirect(w, r, s.path("rollout", name.Namespace, name.Name), http.StatusSeeOther)
 }

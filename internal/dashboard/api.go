@@ -25,26 +25,28 @@ import (
 
 // apiRoutes are the paths that scripts use. Shapes and status codes are those of Argo Rollouts' dashboard (wire format).
 func (s *Server) apiRoutes(route func(string, func(http.ResponseWriter, *http.Request, identity))) {
-	get := func(path string, answer func(*http.Request) (any, error)) {
-		route("GET api/v1/"+path, func(w http.ResponseWriter, r *http.Request, _ identity) {
-			result, err := answer(r)
+	get := func(path string, answer func(*http.Request, *person) (any, error)) {
+		route("GET api/v1/"+path, func(w http.ResponseWriter, r *http.Request, id identity) {
+			result, err := answer(r, id.person)
 			reply(w, result, err)
 		})
 	}
-	get("version", func(*http.Request) (any, error) { return map[string]any{"rolloutsVersion": buildinfo.Version()}, nil })
-	get("namespace", func(*http.Request) (any, error) { return s.apiNamespaces(), nil })
-	get("rollouts/{namespace}/info", func(r *http.Request) (any, error) {
+	get("version", func(*http.Request, *person) (any, error) {
+		return map[string]any{"rolloutsVersion": buildinfo.Version()}, nil
+	})
+	get("namespace", func(r *http.Request, p *person) (any, error) { return s.apiNamespaces(r.Context(), p), nil })
+	get("rollouts/{namespace}/info", func(r *http.Request, p *person) (any, error) {
 		infos := []rolloutInfo{}
-		for _, row := range s.hub.all() {
+		for _, row := range s.rows(r.Context(), p) {
 			if row.Namespace == r.PathValue("namespace") {
-				if info, err := s.info(types.NamespacedName{Namespace: row.Namespace, Name: row.Name}, false); err == nil { // else it has just been deleted
+				if info, err := s.info(r.Context(), p, types.NamespacedName{Namespace: row.Namespace, Name: row.Name}, false); err == nil { // else it has just been deleted
 					infos = append(infos, info)
 				}
 			}
 		}
 		return map[string]any{"rollouts": infos}, nil
 	})
-	get("rollouts/{namespace}/{name}/info", func(r *http.Request) (any, error) { return s.fullInfo(r.Context(), named(r)) })
+	get("rollouts/{namespace}/{name}/info", func(r *http.Request, p *person) (any, error) { return s.fullInfo(r.Context(), p, named(r)) })
 	route("GET api/v1/rollouts/{namespace}/info/watch", s.watchNamespace)
 	route("GET api/v1/rollouts/{namespace}/{name}/info/watch", s.watchOne)
 
@@ -81,8 +83,8 @@ func (s *Server) apiPerform(r *http.Request, id identity, name string, read func
 	forbidden := func(why string) error {
 		return apierrors.NewForbidden(live.Rollouts.GroupResource(), r.PathValue("name"), errors.New(why))
 	}
-	if id.cookie != "" {
-		return nil, forbidden("scripts send the token of --token-file as 'Authorization: Bearer TOKEN'")
+	if !id.script {
+		return nil, forbidden("scripts send a token as 'Authorization: Bearer TOKEN'; sluice dashboard writes one with --token-file")
 	}
 	if s.ReadOnly {
 		return nil, forbidden("this dashboard was started with --read-only")
@@ -103,13 +105,16 @@ func (s *Server) apiPerform(r *http.Request, id identity, name string, read func
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), actionTimeout)
 	defer cancel()
-	c := s.Client
-	c.Namespace = r.PathValue("namespace")
+	c := id.person.in(r.PathValue("namespace"))
 	a := actions[slices.IndexFunc(actions, func(a action) bool { return a.Name == name })]
 	if _, err := a.do(ctx, c, r.PathValue("name"), form, s.Clock.Now()); err != nil {
 		return nil, err
 	}
-	return c.Rollout(ctx, r.PathValue("name"))
+	ro, err := c.Rollout(ctx, r.PathValue("name"))
+	if err == nil {
+		s.announce(ctx, id.person, ro, a)
+	}
+	return ro, err
 }
 
 // reply writes a result, or an error as Argo Rollouts' gateway does: with the code of gRPC, from which the status follows.
@@ -138,22 +143,20 @@ func codes(err error) (grpc, status int) {
 	return 2, http.StatusInternalServerError
 }
 
-func (s *Server) apiNamespaces() any {
+func (s *Server) apiNamespaces(ctx context.Context, p *person) any {
 	found := map[string]bool{}
-	for _, row := range s.hub.all() {
+	for _, row := range s.rows(ctx, p) {
 		found[row.Namespace] = true
 	}
 	return map[string]any{"namespace": s.Namespace, "availableNamespaces": slices.Sorted(maps.Keys(found))}
 }
 
-func (s *Server) fullInfo(ctx context.Context, name types.NamespacedName) (rolloutInfo, error) {
-	info, err := s.info(name, true)
+func (s *Server) fullInfo(ctx context.Context, p *person, name types.NamespacedName) (rolloutInfo, error) {
+	info, err := s.info(ctx, p, name, true)
 	if err != nil || !info.refers {
 		return info, err
 	}
-	c := s.Client
-	c.Namespace = name.Namespace
-	template, err := act.WantedTemplate(ctx, c, name.Name)
+	template, err := act.WantedTemplate(ctx, p.in(name.Namespace), name.Name)
 	if err != nil { // it refers to what cannot be read: the rest is worth showing
 		return info, nil //nolint:nilerr // see above
 	}
@@ -161,8 +164,8 @@ func (s *Server) fullInfo(ctx context.Context, name types.NamespacedName) (rollo
 	return info, nil
 }
 
-func (s *Server) info(name types.NamespacedName, full bool) (rolloutInfo, error) {
-	o, ok := s.cache.Objects(name)
+func (s *Server) info(ctx context.Context, p *person, name types.NamespacedName, full bool) (rolloutInfo, error) {
+	o, ok := s.objects(ctx, p, name)
 	if !ok {
 		return rolloutInfo{}, apierrors.NewNotFound(live.Rollouts.GroupResource(), name.Name)
 	}
@@ -172,15 +175,15 @@ func (s *Server) info(name types.NamespacedName, full bool) (rolloutInfo, error)
 	return infoOf(o, view.Of(o, s.Clock.Now())), nil
 }
 
-func (s *Server) watchOne(w http.ResponseWriter, r *http.Request, _ identity) {
+func (s *Server) watchOne(w http.ResponseWriter, r *http.Request, id identity) {
 	name := named(r)
-	if _, err := s.info(name, true); err != nil {
+	if _, err := s.info(r.Context(), id.person, name, true); err != nil {
 		reply(w, nil, err)
 		return
 	}
 	last := ""
-	s.watch(w, r, func(changed types.NamespacedName) bool { return changed == name }, func() ([]any, error) {
-		info, err := s.info(name, true)
+	s.watch(w, r, id, func(changed types.NamespacedName) bool { return changed == name }, func() ([]any, error) {
+		info, err := s.info(r.Context(), id.person, name, true)
 		if err != nil {
 			return nil, err
 		}
@@ -193,13 +196,13 @@ func (s *Server) watchOne(w http.ResponseWriter, r *http.Request, _ identity) {
 	})
 }
 
-func (s *Server) watchNamespace(w http.ResponseWriter, r *http.Request, _ identity) {
+func (s *Server) watchNamespace(w http.ResponseWriter, r *http.Request, id identity) {
 	namespace := r.PathValue("namespace")
 	sent := map[string]*row{}
-	s.watch(w, r, func(changed types.NamespacedName) bool { return changed.Namespace == namespace }, func() ([]any, error) {
+	s.watch(w, r, id, func(changed types.NamespacedName) bool { return changed.Namespace == namespace }, func() ([]any, error) {
 		var results []any
 		there := map[string]bool{}
-		for _, row := range s.hub.all() {
+		for _, row := range s.rows(r.Context(), id.person) {
 			if row.Namespace != namespace {
 				continue
 			}
@@ -208,7 +211,7 @@ func (s *Server) watchNamespace(w http.ResponseWriter, r *http.Request, _ identi
 				continue
 			}
 			sent[row.Name] = row
-			if info, err := s.info(types.NamespacedName{Namespace: namespace, Name: row.Name}, false); err == nil { // else it has just been deleted
+			if info, err := s.info(r.Context(), id.person, types.NamespacedName{Namespace: namespace, Name: row.Name}, false); err == nil { // else it has just been deleted
 				results = append(results, map[string]any{"type": "Updated", "rolloutInfo": info})
 			}
 		}
@@ -223,14 +226,13 @@ func (s *Server) watchNamespace(w http.ResponseWriter, r *http.Request, _ identi
 }
 
 // watch streams results: as server-sent events to those who ask for them, otherwise one JSON a line.
-func (s *Server) watch(w http.ResponseWriter, r *http.Request, wants func(types.NamespacedName) bool, next func() ([]any, error)) {
-	select {
-	case s.guard.streams <- struct{}{}:
-		defer func() { <-s.guard.streams }()
-	default:
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, id identity, wants func(types.NamespacedName) bool, next func() ([]any, error)) {
+	sit, ok := s.sit(id)
+	if !ok {
 		reply(w, nil, errors.New("too many streams are open"))
 		return
 	}
+	defer sit()
 	v, leave := s.hub.join(wants)
 	defer leave()
 	events := strings.Contains(r.Header.Get("Accept"), "text/event-stream")
@@ -264,6 +266,9 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, wants func(types.
 			return
 		case <-s.Clock.After(heartbeat):
 		case <-v.ready:
+		}
+		if s.over(r, id) {
+			return
 		}
 	}
 }

@@ -18,15 +18,20 @@ import (
 )
 
 // details are what is read of a Rollout only while its page is open: the explanation, for which the engine looks at routes, Services and
-// templates, and the events. All viewers of a Rollout share one.
+// templates, and the events. It is read with the rights of who looks, so each person has one of his own.
 type details struct {
-	client live.Client
-	clock  clock.Clock
+	clock clock.Clock
 	// done is called when there is something new.
 	done func(types.NamespacedName)
 
 	mu  sync.Mutex
-	all map[types.NamespacedName]*detail
+	all map[detailKey]*detail
+}
+
+// detailKey is a Rollout as one person may see it.
+type detailKey struct {
+	person string
+	types.NamespacedName
 }
 
 // detail is what is known of one Rollout. It is replaced, never changed, but for the fields below busy.
@@ -54,13 +59,14 @@ const (
 )
 
 // of is what is known of a Rollout. If that is not of this stamp, a newer one is being made, and the first is waited for, a little.
-func (d *details) of(ctx context.Context, name types.NamespacedName, o view.Objects, stamp string) detail {
+func (d *details) of(ctx context.Context, p *person, name types.NamespacedName, o view.Objects, stamp string) detail {
+	key := detailKey{p.Key, name}
 	d.mu.Lock()
-	known := d.all[name]
+	known := d.all[key]
 	if known == nil {
 		d.prune()
 		known = &detail{}
-		d.all[name] = known
+		d.all[key] = known
 	}
 	first := known.at.IsZero()
 	if known.busy == nil && (known.stamp != stamp || d.clock.Since(known.at) > detailAge) {
@@ -69,7 +75,7 @@ func (d *details) of(ctx context.Context, name types.NamespacedName, o view.Obje
 		if first {
 			wait = 0
 		}
-		go d.renew(name, o, stamp, wait, known.busy)
+		go d.renew(key, p.in(name.Namespace), o, stamp, wait, known.busy)
 	}
 	busy := known.busy
 	d.mu.Unlock()
@@ -82,7 +88,7 @@ func (d *details) of(ctx context.Context, name types.NamespacedName, o view.Obje
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if now := d.all[name]; now != nil {
+	if now := d.all[key]; now != nil {
 		return *now
 	}
 	return detail{}
@@ -90,32 +96,30 @@ func (d *details) of(ctx context.Context, name types.NamespacedName, o view.Obje
 
 // prune forgets one that is not being made, if there are many.
 func (d *details) prune() {
-	for name, old := range d.all {
+	for key, old := range d.all {
 		if len(d.all) < detailsKept {
 			return
 		}
 		if old.busy == nil {
-			delete(d.all, name)
+			delete(d.all, key)
 		}
 	}
 }
 
-func (d *details) renew(name types.NamespacedName, o view.Objects, stamp string, wait time.Duration, done chan struct{}) {
+func (d *details) renew(key detailKey, c live.Client, o view.Objects, stamp string, wait time.Duration, done chan struct{}) {
 	if wait > 0 {
 		<-d.clock.After(wait)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), detailTimeout)
 	defer cancel()
 	next := &detail{stamp: stamp, at: d.clock.Now()}
-	c := d.client
-	c.Namespace = name.Namespace
-	next.Explanation, next.Err = explained(ctx, c, name.Name, next.at)
+	next.Explanation, next.Err = explained(ctx, c, key.Name, next.at)
 	next.Events, next.EventsErr = c.Events(ctx, o.Rollout.UID)
 	d.mu.Lock()
-	d.all[name] = next
+	d.all[key] = next
 	d.mu.Unlock()
 	close(done)
-	d.done(name)
+	d.done(key.NamespacedName)
 }
 
 // explained is what `sluice explain` says.

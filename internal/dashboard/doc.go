@@ -5,6 +5,9 @@
 //
 //	server.go   paths, and who is let in
 //	guard.go    which requests are answered: host, origin, session, form token, limits
+//	person.go   who looks, and what of the cache he may see
+//	door.go     who is let in where several people use it: package login
+//	event.go    who did what, as an event of the Rollout
 //	hub.go      changes of the cache to rows that all viewers share, and wake-ups for viewers
 //	row.go      the list: filters, order, pages
 //	pages.go    what the pages show

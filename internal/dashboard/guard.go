@@ -44,16 +44,32 @@ const (
 	bodyBytes       = 64 << 10
 )
 
-func newGuard(hosts []string, bearer string, invited func(string)) *guard {
+func newGuard(o Options) *guard {
 	g := &guard{
-		hosts: hosts, bearer: bearer, key: random(), invited: invited,
+		hosts: o.Hosts, bearer: o.Bearer, key: o.Secret, invited: o.Invited,
 		logins:  rate.NewLimiter(rate.Every(time.Minute/loginsPerMinute), loginsPerMinute),
 		actions: rate.NewLimiter(rate.Every(time.Second/2), actionsAtOnce),
 		streams: make(chan struct{}, streamsAtOnce),
 	}
-	g.invite()
+	if g.key == nil {
+		g.key = random()
+	}
+	if o.Door == nil {
+		g.invite()
+		return g
+	}
+	g.logins = rate.NewLimiter(loginsOfAll, loginsOfAll)
+	g.actions = rate.NewLimiter(actionsOfAll, 2*actionsOfAll)
+	g.streams = make(chan struct{}, streamsOfAll)
 	return g
 }
+
+// With a door there are many people. Each has limits of his own, and all together a second these.
+const (
+	loginsOfAll  = 50
+	actionsOfAll = 50
+	streamsOfAll = 2000
+)
 
 func random() []byte {
 	b := make([]byte, 32)
@@ -135,21 +151,24 @@ func sameOrigin(r *http.Request, changes bool) bool {
 // identity is who sends a request, as far as this process is concerned.
 type identity struct {
 	known bool
-	// cookie is the session, empty for scripts.
-	cookie string
+	// session is what forms are signed for, empty if there can be none.
+	session string
+	// script: the request carries a token, which no page of another site can make a browser do.
+	script bool
+	person *person
 }
 
 // identify reads the session of a browser, or the token of a script.
 func (g *guard) identify(r *http.Request, cookie string) identity {
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return identity{known: g.bearer != "" && subtle.ConstantTimeCompare([]byte(token), []byte(g.bearer)) == 1}
+		return identity{script: true, known: g.bearer != "" && subtle.ConstantTimeCompare([]byte(token), []byte(g.bearer)) == 1}
 	}
 	c, err := r.Cookie(cookie)
 	if err != nil {
 		return identity{}
 	}
 	id, signature, ok := strings.Cut(c.Value, ".")
-	return identity{known: ok && g.signed("session", id, signature), cookie: c.Value}
+	return identity{known: ok && g.signed("session", id, signature), session: c.Value}
 }
 
 // session is a new value of the session's cookie.

@@ -32,11 +32,11 @@ func (s *Server) listPage(w http.ResponseWriter, r *http.Request, id identity) {
 	}
 	s.show(w, r, id, screen{
 		title: "Rollouts", template: "list", wants: func(types.NamespacedName) bool { return true },
-		draw: func(context.Context) ([]fragment, error) { return s.drawList(f) },
+		draw: func(ctx context.Context) ([]fragment, error) { return s.drawList(ctx, id.person, f) },
 	})
 }
 
-func (s *Server) drawList(f filter) ([]fragment, error) {
+func (s *Server) drawList(ctx context.Context, p *person, f filter) ([]fragment, error) {
 	now := s.Clock.Now()
 	data := struct {
 		listing
@@ -45,7 +45,7 @@ func (s *Server) drawList(f filter) ([]fragment, error) {
 		Now     time.Time
 		Synced  bool
 		Trouble error
-	}{listing: f.page(s.hub.all()), Root: s.path(), Now: now, Synced: s.cache.Synced(), Trouble: s.cache.Trouble()}
+	}{listing: f.page(s.rows(ctx, p)), Root: s.path(), Now: now, Synced: s.cache.Synced(), Trouble: s.cache.Trouble()}
 	data.F = f
 	rows := fragment{ID: "rows", Parts: []part{}}
 	for _, r := range data.Rows {
@@ -72,13 +72,13 @@ func (s *Server) drawList(f filter) ([]fragment, error) {
 
 func (s *Server) rolloutPage(w http.ResponseWriter, r *http.Request, id identity) {
 	name := named(r)
-	if _, ok := s.cache.Objects(name); !ok {
+	if _, ok := s.objects(r.Context(), id.person, name); !ok {
 		s.missing(w, r, "rollout", name)
 		return
 	}
 	s.show(w, r, id, screen{
 		title: name.Name, template: "rollout", wants: func(changed types.NamespacedName) bool { return changed == name },
-		draw: func(ctx context.Context) ([]fragment, error) { return s.drawRollout(ctx, name) },
+		draw: func(ctx context.Context) ([]fragment, error) { return s.drawRollout(ctx, id.person, name) },
 	})
 }
 
@@ -122,13 +122,13 @@ type eventData struct {
 	Count                 int32
 }
 
-func (s *Server) drawRollout(ctx context.Context, name types.NamespacedName) ([]fragment, error) {
-	o, ok := s.cache.Objects(name)
+func (s *Server) drawRollout(ctx context.Context, p *person, name types.NamespacedName) ([]fragment, error) {
+	o, ok := s.objects(ctx, p, name)
 	if !ok {
 		return nil, errors.New("this rollout has been deleted")
 	}
 	now := s.Clock.Now()
-	detail := s.details.of(ctx, name, o, stampOf(o))
+	detail := s.details.of(ctx, p, name, o, stampOf(o))
 	d := rolloutData{
 		Rollout: view.Of(o, now), Root: s.path(), Now: now, Trouble: s.cache.Trouble(), EventsError: detail.EventsErr,
 		Containers: slices.Concat(o.Rollout.Spec.Template.Spec.InitContainers, o.Rollout.Spec.Template.Spec.Containers),
@@ -142,7 +142,7 @@ func (s *Server) drawRollout(ctx context.Context, name types.NamespacedName) ([]
 	if d.Pause != nil {
 		d.Ends = now.Add(d.Pause.Remaining())
 	}
-	d.Actions = s.actionsOf(ctx, o)
+	d.Actions = s.actionsOf(ctx, p, o)
 	d.Path = stepRows(o, d.Rollout)
 	d.Chart = weightChart(s.hub.history(name), now, d.Strategy == view.Canary)
 	d.Runs = runsOf(o.AnalysisRuns, o.Rollout)
@@ -309,7 +309,7 @@ func (s *Server) flash(w http.ResponseWriter, r *http.Request) string {
 	if err != nil {
 		return ""
 	}
-	http.SetCookie(w, &http.Cookie{Name: c.Name, Path: s.path(), MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: c.Name, Path: s.path(), MaxAge: -1, HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteStrictMode})
 	said, signature, _ := strings.Cut(c.Value, ".")
 	if !s.guard.signed("said", said, signature) {
 		return ""
@@ -321,6 +321,6 @@ func (s *Server) flash(w http.ResponseWriter, r *http.Request) string {
 func (s *Server) say(w http.ResponseWriter, words string) {
 	said := text([]byte(words))
 	http.SetCookie(w, &http.Cookie{
-		Name: s.cookie + "-said", Value: fmt.Sprintf("%s.%s", said, s.guard.sign("said", said)), Path: s.path(), MaxAge: 30, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: s.cookie + "-said", Value: fmt.Sprintf("%s.%s", said, s.guard.sign("said", said)), Path: s.path(), MaxAge: 30, HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteStrictMode,
 	})
 }

@@ -36,6 +36,9 @@ type layout struct {
 	Live  bool
 	Flash string
 
+	// Person is who looks, empty for the one who runs the dashboard.
+	Person string
+
 	session string
 }
 
@@ -49,8 +52,9 @@ func (s *Server) write(w http.ResponseWriter, status int, name string, l layout,
 			Body                               template.HTML
 			Root, Cluster, Version, Namespaces string
 			Script, Style                      string
+			CSRF                               string
 			ReadOnly                           bool
-		}{l, body, s.path(), s.Cluster, buildinfo.Version(), s.Client.Namespace, s.asset("app.js"), s.asset("style.css"), s.ReadOnly})
+		}{l, body, s.path(), s.Cluster, buildinfo.Version(), s.Client.Namespace, s.asset("app.js"), s.asset("style.css"), s.guard.csrf(l.session), s.ReadOnly})
 		body = page
 	}
 	if err != nil {

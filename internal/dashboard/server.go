@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -18,8 +17,15 @@ import (
 // Options are how a dashboard is run.
 type Options struct {
 	Clock clock.Clock
-	// Client acts as the person who runs the dashboard. Its namespace is the one that is shown, none for all.
+	// Client fills the cache. Its namespace is the one that is shown, none for all. Without a door it also acts, as the person who runs the
+	// dashboard; with one it only writes the events that say who did what.
 	Client live.Client
+	// Door lets several people in, who act as themselves. Nil: one person, who runs the dashboard and opens the printed link.
+	Door Door
+	// Secret signs forms, if it has to outlive this process. Nil: a random one.
+	Secret []byte
+	// Secure: browsers reach the dashboard by HTTPS only.
+	Secure bool
 	// Namespace is the one that the kubeconfig names.
 	Namespace string
 	// Cluster is what to call the cluster.
@@ -46,17 +52,19 @@ type Server struct {
 	cookie  string
 	started time.Time
 
-	mu sync.Mutex
-	// rights are the answers of the API server about what one may do, by namespace.
-	rights map[string]rights
+	// self is the one who runs the dashboard, where there is no door.
+	self *person
+
+	mu      sync.Mutex
+	persons map[string]*known
 }
 
 // New makes a dashboard that watches nothing before Run.
 func New(o Options) *Server {
-	s := &Server{Options: o, guard: newGuard(o.Hosts, o.Bearer, o.Invited), rights: map[string]rights{}, started: o.Clock.Now()}
+	s := &Server{Options: o, guard: newGuard(o), persons: map[string]*known{}, started: o.Clock.Now(), self: &person{Person: Person{Client: o.Client}, known: newKnown(), own: true}}
 	s.cache = live.NewCache(o.Client, func(name types.NamespacedName) { s.hub.changed(name) })
 	s.hub = newHub(s.cache, o.Clock.Now)
-	s.details = &details{client: o.Client, clock: o.Clock, done: s.hub.tell, all: map[types.NamespacedName]*detail{}}
+	s.details = &details{clock: o.Clock, done: s.hub.tell, all: map[detailKey]*detail{}}
 	s.cookie = "sluice-dashboard"
 	if len(o.Hosts) > 0 {
 		_, port, _ := strings.Cut(o.Hosts[0], ":") // cookies do not keep ports apart
@@ -72,6 +80,9 @@ func (s *Server) Run(ctx context.Context) {
 	running.Go(func() { s.hub.run(ctx, s.Clock.After) })
 	running.Wait()
 }
+
+// Ready reports whether there is something to show.
+func (s *Server) Ready() bool { return s.cache.Synced() }
 
 // path is a path of this server.
 func (s *Server) path(parts ...string) string {
@@ -96,7 +107,11 @@ func (s *Server) Handler() http.Handler {
 	if s.Root != "" {
 		mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, s.path(), http.StatusFound) })
 	}
-	mux.HandleFunc("GET "+s.path("login"), s.login)
+	if s.Door == nil {
+		mux.HandleFunc("GET "+s.path("login"), s.login)
+	} else {
+		s.handleDoor(mux, page)
+	}
 	mux.HandleFunc("GET "+s.path("static", "{file}"), s.static)
 	page("GET {$}", s.listPage)
 	page("GET session", func(w http.ResponseWriter, _ *http.Request, _ identity) { w.WriteHeader(http.StatusNoContent) })
@@ -120,10 +135,14 @@ func (s *Server) Handler() http.Handler {
 
 // let finds out who sends a request. A browser that is not known is told how to be.
 func (s *Server) let(w http.ResponseWriter, r *http.Request) (identity, bool) {
+	if s.Door != nil {
+		return s.admit(w, r)
+	}
 	id := s.guard.identify(r, s.cookie)
 	if !id.known {
 		s.refuse(w, r, problem{http.StatusUnauthorized, "This browser has not been let in. Open the link that the dashboard printed; each link works once, and after that a new one is printed."})
 	}
+	id.person = s.self
 	return id, id.known
 }
 
@@ -198,43 +217,4 @@ func (s *Server) missing(w http.ResponseWriter, r *http.Request, noun string, na
 		return
 	}
 	s.refuse(w, r, problem{http.StatusNotFound, fmt.Sprintf("There is no %s '%s' in namespace '%s'.", noun, name.Name, name.Namespace)})
-}
-
-// rights are what one may do in a namespace.
-type rights struct {
-	at time.Time
-	// spec and status are why one may not write these, empty if one may.
-	spec, status string
-}
-
-// rightsAge is how long an answer about rights is kept.
-const rightsAge = time.Minute
-
-// may asks what one may do in a namespace. Where nobody answers, nothing is greyed out: the API server decides in any case.
-func (s *Server) may(ctx context.Context, namespace string) rights {
-	now := s.Clock.Now()
-	s.mu.Lock()
-	known, ok := s.rights[namespace]
-	s.mu.Unlock()
-	if ok && now.Sub(known.at) < rightsAge {
-		return known
-	}
-	c := s.Client
-	c.Namespace = namespace
-	known = rights{at: now}
-	for _, ask := range []struct {
-		subresource string
-		into        *string
-	}{{"", &known.spec}, {"status", &known.status}} {
-		if allowed, why, err := c.May(ctx, "patch", ask.subresource); err == nil && !allowed {
-			*ask.into = why
-		}
-	}
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return known
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rights[namespace] = known
-	return known
 }

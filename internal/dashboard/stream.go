@@ -48,7 +48,7 @@ type screen struct {
 // show answers with the page or, to an EventSource at the same address, with what changes of it.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, id identity, sc screen) {
 	if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
-		s.stream(w, r, sc)
+		s.stream(w, r, id, sc)
 		return
 	}
 	fragments, err := sc.draw(r.Context())
@@ -60,7 +60,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, id identity, sc sc
 	for _, f := range fragments {
 		drawn[f.ID] = f.whole()
 	}
-	s.write(w, http.StatusOK, sc.template, layout{Title: sc.title, Live: true, Flash: s.flash(w, r), session: id.cookie}, drawn)
+	s.write(w, http.StatusOK, sc.template, layout{Title: sc.title, Live: true, Flash: s.flash(w, r), session: id.session, Person: id.person.Name}, drawn)
 }
 
 const (
@@ -80,14 +80,13 @@ type message struct {
 
 // stream sends all fragments, and then those that change. It draws when the viewer has accepted what it was sent, so one that is slow skips
 // what was in between.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, sc screen) {
-	select {
-	case s.guard.streams <- struct{}{}:
-		defer func() { <-s.guard.streams }()
-	default:
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, id identity, sc screen) {
+	sit, ok := s.sit(id)
+	if !ok {
 		http.Error(w, "too many open pages", http.StatusServiceUnavailable)
 		return
 	}
+	defer sit()
 	v, leave := s.hub.join(sc.wants)
 	defer leave()
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -131,7 +130,46 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, sc screen) {
 		case <-beat.C():
 		case <-v.ready:
 		}
+		if s.over(r, id) {
+			_, _ = w.Write([]byte("event: again\ndata: {}\n\n")) // a browser comes back, and may get another cookie
+			_ = out.Flush()
+			return
+		}
 	}
+}
+
+// sit takes a place for a stream, until it is left: one of all, and one of the person's.
+func (s *Server) sit(id identity) (leave func(), ok bool) {
+	for i, places := range []chan struct{}{id.person.streams, s.guard.streams} {
+		select {
+		case places <- struct{}{}:
+			continue
+		default:
+		}
+		if i > 0 {
+			<-id.person.streams
+		}
+		return nil, false
+	}
+	return func() { <-s.guard.streams; <-id.person.streams }, true
+}
+
+// over: who looks is not known anymore. A script is identified by the same request again; a browser has to come back, for its cookie may need
+// renewal.
+func (s *Server) over(r *http.Request, id identity) bool {
+	p := id.person
+	if p.Until.IsZero() || !s.Clock.Now().After(p.Until) {
+		return false
+	}
+	if !id.script {
+		return true
+	}
+	again, err := s.Door.Enter(nil, r)
+	if err != nil || again.Key != p.Key {
+		return true
+	}
+	p.Person = again
+	return false
 }
 
 func quoted(v any) string {

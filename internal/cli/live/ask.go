@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -45,11 +46,21 @@ func EventTime(e *corev1.Event) metav1.Time {
 
 // May asks the API server whether one may do something with Rollouts, or with a subresource of them. Why is its reason if one may not.
 func (c Client) May(ctx context.Context, verb, subresource string) (allowed bool, why string, err error) {
+	allowed, why, err = c.review(ctx, authorizationv1.ResourceAttributes{Verb: verb, Group: Rollouts.Group, Resource: Rollouts.Resource, Subresource: subresource})
+	return allowed, cmp.Or(why, "RBAC allows no role of yours to "+verb+" rollouts here"), err
+}
+
+// MayList asks the API server whether one may list a resource.
+func (c Client) MayList(ctx context.Context, resource schema.GroupVersionResource) (bool, error) {
+	allowed, _, err := c.review(ctx, authorizationv1.ResourceAttributes{Verb: "list", Group: resource.Group, Resource: resource.Resource})
+	return allowed, err
+}
+
+func (c Client) review(ctx context.Context, what authorizationv1.ResourceAttributes) (allowed bool, why string, err error) {
+	what.Namespace = c.Namespace
 	review := &authorizationv1.SelfSubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: authorizationv1.SchemeGroupVersion.String(), Kind: "SelfSubjectAccessReview"},
-		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: c.Namespace, Verb: verb, Group: Rollouts.Group, Resource: Rollouts.Resource, Subresource: subresource,
-		}},
+		Spec:     authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what},
 	}
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(review)
 	if err != nil {
@@ -63,7 +74,7 @@ func (c Client) May(ctx context.Context, verb, subresource string) (allowed bool
 	if err != nil {
 		return false, "", err
 	}
-	return answered.Status.Allowed, cmp.Or(answered.Status.Reason, "RBAC allows no role of yours to "+verb+" rollouts here"), nil
+	return answered.Status.Allowed, answered.Status.Reason, nil
 }
 
 // Everywhere is the client for all namespaces if one may list Rollouts there, and otherwise for its own.
@@ -75,4 +86,15 @@ func (c Client) Everywhere(ctx context.Context) (Client, error) {
 		return c, nil
 	}
 	return all, err
+}
+
+// WriteEvent creates an event in its namespace.
+func (c Client) WriteEvent(ctx context.Context, event *corev1.Event) error {
+	event.TypeMeta = metav1.TypeMeta{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Event"}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(event)
+	if err != nil {
+		return err
+	}
+	_, err = c.Resource(events).Namespace(event.Namespace).Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
+	return err
 }

@@ -40,8 +40,8 @@ var cached = map[schema.GroupVersionResource]func(*unstructured.Unstructured) an
 	Rollouts:     func(u *unstructured.Unstructured) any { return terse[v1alpha1.Rollout](u) },
 	Experiments:  func(u *unstructured.Unstructured) any { return terse[v1alpha1.Experiment](u) },
 	AnalysisRuns: func(u *unstructured.Unstructured) any { return terse[v1alpha1.AnalysisRun](u) },
-	replicaSets:  func(u *unstructured.Unstructured) any { return terse[appsv1.ReplicaSet](u) },
-	pods:         func(u *unstructured.Unstructured) any { return slim(terse[corev1.Pod](u)) },
+	ReplicaSets:  func(u *unstructured.Unstructured) any { return terse[appsv1.ReplicaSet](u) },
+	Pods:         func(u *unstructured.Unstructured) any { return slim(terse[corev1.Pod](u)) },
 }
 
 // NewCache watches nothing yet. The client's namespace is the one that is watched, none for all.
@@ -69,7 +69,7 @@ func (k *Cache) Synced() bool { return k.informers[Rollouts].HasSynced() }
 func (k *Cache) Trouble() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, resource := range []schema.GroupVersionResource{Rollouts, replicaSets, pods, AnalysisRuns, Experiments} {
+	for _, resource := range []schema.GroupVersionResource{Rollouts, ReplicaSets, Pods, AnalysisRuns, Experiments} {
 		if err := k.troubles[resource]; err != nil && (resource == Rollouts || notForbidden(err) != nil) {
 			return err
 		}
@@ -131,10 +131,10 @@ func (k *Cache) AnalysisRun(name types.NamespacedName) (*v1alpha1.AnalysisRun, b
 }
 
 func (k *Cache) addPods(o *view.Objects, owner metav1.Object) {
-	sets := owned[appsv1.ReplicaSet](k.informers[replicaSets], owner)
+	sets := owned[appsv1.ReplicaSet](k.informers[ReplicaSets], owner)
 	o.ReplicaSets = append(o.ReplicaSets, sets...)
 	for _, rs := range sets {
-		o.Pods = append(o.Pods, owned[corev1.Pod](k.informers[pods], rs)...)
+		o.Pods = append(o.Pods, owned[corev1.Pod](k.informers[Pods], rs)...)
 	}
 }
 
@@ -150,7 +150,7 @@ func owned[T any](informer cache.SharedIndexInformer, owner metav1.Object) []*T 
 func (k *Cache) informer(resource schema.GroupVersionResource, read func(*unstructured.Unstructured) any) cache.SharedIndexInformer {
 	client := k.client.Resource(resource).Namespace(k.client.Namespace)
 	versioned := func(o metav1.ListOptions) metav1.ListOptions {
-		if resource == replicaSets || resource == pods {
+		if resource == ReplicaSets || resource == Pods {
 			o.LabelSelector = v1alpha1.PodTemplateHashLabel // what all versions carry
 		}
 		return o
@@ -217,7 +217,7 @@ func (k *Cache) tell(obj any) {
 		var informer cache.SharedIndexInformer
 		switch owner.Kind {
 		case "ReplicaSet":
-			informer = k.informers[replicaSets]
+			informer = k.informers[ReplicaSets]
 		case "Experiment":
 			informer = k.informers[Experiments]
 		default:

@@ -29,8 +29,8 @@ var (
 	AnalysisTemplates        = v1alpha1.GroupVersion.WithResource("analysistemplates")
 	ClusterAnalysisTemplates = v1alpha1.GroupVersion.WithResource("clusteranalysistemplates")
 
-	replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
-	pods        = corev1.SchemeGroupVersion.WithResource("pods")
+	ReplicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
+	Pods        = corev1.SchemeGroupVersion.WithResource("pods")
 )
 
 // Client is access to one namespace of a cluster. The dynamic client keeps the binary a quarter of the size that typed ones of all
@@ -141,13 +141,13 @@ func (c Client) lookAtExperiment(ctx context.Context, name string) (view.Objects
 // that was given to see pods must remain enough.
 func (c Client) children(ctx context.Context, o *view.Objects, options metav1.ListOptions) ([]watched, error) {
 	var err error
-	if o.ReplicaSets, err = listed[appsv1.ReplicaSet](ctx, c, replicaSets, options); err != nil {
+	if o.ReplicaSets, err = listed[appsv1.ReplicaSet](ctx, c, ReplicaSets, options); err != nil {
 		return nil, err
 	}
-	if o.Pods, err = listed[corev1.Pod](ctx, c, pods, options); err != nil {
+	if o.Pods, err = listed[corev1.Pod](ctx, c, Pods, options); err != nil {
 		return nil, err
 	}
-	where := []watched{{replicaSets, options}, {pods, options}}
+	where := []watched{{ReplicaSets, options}, {Pods, options}}
 	o.AnalysisRuns, err = listed[v1alpha1.AnalysisRun](ctx, c, AnalysisRuns, metav1.ListOptions{})
 	if err == nil {
 		where = append(where, watched{resource: AnalysisRuns})
@@ -176,7 +176,7 @@ func (c Client) ReplicaSets(ctx context.Context, ro *v1alpha1.Rollout) ([]*appsv
 	if err != nil {
 		return nil, err
 	}
-	sets, err := listed[appsv1.ReplicaSet](ctx, c, replicaSets, options)
+	sets, err := listed[appsv1.ReplicaSet](ctx, c, ReplicaSets, options)
 	if err != nil {
 		return nil, err
 	}

@@ -79,9 +79,9 @@ func newFollower(c Client, where ...watched) *follower {
 	f := &follower{client: c, changed: make(chan struct{}, 1), answers: make(chan answer), troubles: map[string]error{}}
 	for _, w := range where {
 		switch w.resource {
-		case replicaSets:
+		case ReplicaSets:
 			f.replicaSets = watchAll[appsv1.ReplicaSet](f, w.resource, w.options)
-		case pods:
+		case Pods:
 			f.pods = watchAll[corev1.Pod](f, w.resource, w.options)
 		case Experiments:
 			f.experiments = watchAll[v1alpha1.Experiment](f, w.resource, w.options)
@@ -159,7 +159,7 @@ func (f *follower) report(ctx context.Context, resource string, err error) {
 
 // trouble is one of those there are, nil if there are none.
 func (f *follower) trouble() error {
-	for _, r := range []schema.GroupVersionResource{Rollouts, Experiments, replicaSets, pods, AnalysisRuns} {
+	for _, r := range []schema.GroupVersionResource{Rollouts, Experiments, ReplicaSets, Pods, AnalysisRuns} {
 		if err := f.troubles[r.Resource]; err != nil {
 			return err
 		}

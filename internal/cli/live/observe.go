@@ -52,7 +52,7 @@ func (c Client) Observe(ctx context.Context, name string, now time.Time) (plan.O
 	}
 	o := plan.Observed{Now: now, Policy: policyFor(ro), Rollout: ro, ServicesLive: true, RoutesLive: true, Templates: analysis.Templates{}}
 	versioned := metav1.ListOptions{LabelSelector: v1alpha1.PodTemplateHashLabel}
-	if o.ReplicaSets, err = listed[appsv1.ReplicaSet](ctx, c, replicaSets, versioned); err != nil {
+	if o.ReplicaSets, err = listed[appsv1.ReplicaSet](ctx, c, ReplicaSets, versioned); err != nil {
 		return plan.Observed{}, err
 	}
 	sets := o.ReplicaSets
@@ -176,7 +176,7 @@ func (c Client) observeWorkload(ctx context.Context, o *plan.Observed) error {
 	case spec.Deployment:
 		err = setWorkload[appsv1.Deployment](ctx, c, o, deployments)
 	case spec.ReplicaSet:
-		err = setWorkload[appsv1.ReplicaSet](ctx, c, o, replicaSets)
+		err = setWorkload[appsv1.ReplicaSet](ctx, c, o, ReplicaSets)
 	case spec.PodTemplate:
 		err = setWorkload[corev1.PodTemplate](ctx, c, o, podTemplates)
 	}
@@ -223,7 +223,7 @@ func (c Client) Look(ctx context.Context, o *plan.Observed, need change.Need) er
 
 // lookAtPods reads the pods of one version.
 func (c Client) lookAtPods(ctx context.Context, o *plan.Observed, hash string) error {
-	all, err := listed[corev1.Pod](ctx, c, pods, metav1.ListOptions{LabelSelector: v1alpha1.PodTemplateHashLabel + "=" + hash})
+	all, err := listed[corev1.Pod](ctx, c, Pods, metav1.ListOptions{LabelSelector: v1alpha1.PodTemplateHashLabel + "=" + hash})
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,9 @@ func TestEveryPage(t *testing.T) {
 	do(ctx, t, "enter", chromedp.Navigate(s.link("")), shows("#link", "live"))
 	for _, width := range slices.Sorted(maps.Keys(widths)) {
 		for _, theme := range []string{"light", "dark"} {
-			do(ctx, t, "resize", chromedp.EmulateViewport(width, widths[width], func(p *emulation.SetDeviceMetricsOverrideParams, _ *emulation.SetTouchEmulationEnabledParams) { p.Mobile = width < 500 }), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
+			do(ctx, t, "resize", chromedp.EmulateViewport(width, widths[width], func(p *emulation.SetDeviceMetricsOverrideParams, _ *emulation.SetTouchEmulationEnabledParams) {
+				p.Mobile = width < 500
+			}), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
 				{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 			}))
 			for name, at := range sights() {
@@ -93,7 +95,9 @@ type violation struct{ ID, Where string }
 const ask = `axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then(r =>
 	r.violations.map(v => ({ID: v.id, Where: v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + n.failureSummary).join(' | ')})))`
 
-func awaited(p *cdpruntime.EvaluateParams) *cdpruntime.EvaluateParams { return p.WithAwaitPromise(true) }
+func awaited(p *cdpruntime.EvaluateParams) *cdpruntime.EvaluateParams {
+	return p.WithAwaitPromise(true)
+}
 
 // axeScript is axe-core as it is in the npm package of this version: testdata/README.md.
 func axeScript(t *testing.T) string {
@@ -167,4 +171,3 @@ func reduced(full image.Image) image.Image {
 	}
 	return out
 }
-

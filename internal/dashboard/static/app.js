@@ -106,6 +106,7 @@ function follow() {
   stream = new EventSource(location.href)
   stream.onopen = () => { tries = 0; body.classList.remove('lost'); say('live', 'on') }
   stream.addEventListener('fragment', e => put(JSON.parse(e.data)))
+  stream.addEventListener('again', follow)
   stream.addEventListener('gone', e => {
     stream.close()
     body.classList.add('lost')
@@ -121,7 +122,7 @@ function follow() {
 
 async function retry() {
   const answer = await fetch(root + 'session').catch(() => null)
-  if (answer?.status === 401) return say('the dashboard was restarted: open the link that it printed', 'off')
+  if (answer?.status === 401) return say($('.me') ? 'you are logged out: load the page again' : 'the dashboard was restarted: open the link that it printed', 'off')
   follow()
 }
 
