@@ -2,6 +2,7 @@
 
 include api/generate.mk
 include playground/build.mk
+include notifier/build.mk
 
 VERSION ?=
 ldflags := $(if $(VERSION),-X github.com/sluice-delivery/sluice/internal/buildinfo.version=$(VERSION))
@@ -19,7 +20,7 @@ help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: bin/sluice-controller bin/sluice-dashboard bin/sluice bin/sluice-playground ## Build all programs into bin/
+build: bin/sluice-controller bin/sluice-dashboard bin/sluice bin/sluice-playground bin/sluice-notifier ## Build all programs into bin/
 	@ln -sf sluice bin/kubectl-argo-rollouts
 	@ln -sf sluice bin/kubectl-sluice
 
@@ -73,6 +74,7 @@ test: build prometheus ## Run every test, those against the playground included
 	go test -timeout 30m $(engines)
 	$(race) -timeout 30m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest))")
 	cd playground && go test ./...
+	cd notifier && $(race) -timeout 30m ./...
 	@if [ -e bin/not-run ]; then cat bin/not-run; fi
 	@command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || echo "Not run: updates behind a gateway under real requests. apt-get install nginx-light, or your system's package of NGINX."
 
@@ -146,11 +148,13 @@ pictures: build ## Show the dashboard in every state to Chromium, and write what
 format: ## Format the code
 	$(LINT) fmt ./...
 	cd playground && go tool -modfile=../go.tools.mod golangci-lint fmt ./...
+	cd notifier && go tool -modfile=../go.tools.mod golangci-lint fmt ./...
 
 .PHONY: lint
 lint: ## Run the linters
 	$(LINT) run ./...
 	cd playground && go tool -modfile=../go.tools.mod golangci-lint run ./...
+	cd notifier && go tool -modfile=../go.tools.mod golangci-lint run ./...
 	hack/same-versions.sh
 	go run ./hack/rooms internal/plan internal/experiment internal/analysis internal/change
 	go run ./hack/words AGENTS.md hack/words/todo.txt .
@@ -159,6 +163,7 @@ lint: ## Run the linters
 verify: generate format lint ## Regenerate, format and lint, and demand that this changed nothing
 	go mod tidy -diff
 	cd playground && go mod tidy -diff
+	cd notifier && go mod tidy -diff
 	cd hack/gatewayapi && go mod tidy -diff
 	cd hack/istio && go mod tidy -diff
 	cd hack/prometheus && go mod tidy -diff

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every module that both Sluice and the playground are built from must have one version in both: or else it, and all that
+# Every module that Sluice and the playground, or Sluice and the notifier, are built from must have one version in both: or else it, and all that
 # imports it, is compiled twice, which is minutes where it is a Kubernetes library; and tests would meet another client than
 # users do. Names the modules that differ, and how to fix it.
 set -eu
@@ -15,15 +15,16 @@ versions() {
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 versions . >"$work/main"
-versions playground >"$work/playground"
-
-join "$work/main" "$work/playground" | awk '$2 != $3' >"$work/differ"
-[ -s "$work/differ" ] || exit 0
-
-while read -r module main playground; do
-	newer=$(printf '%s\n%s\n' "$main" "$playground" | sort -V | tail -n 1)
-	folder=playground
-	if [ "$newer" = "$playground" ]; then folder=.; fi
-	echo "$module is $main in go.mod but $playground in playground/go.mod. Fix it: (cd $folder && go get $module@$newer)" >&2
-done <"$work/differ"
-exit 1
+status=0
+for other in playground notifier; do
+	versions "$other" >"$work/other"
+	join "$work/main" "$work/other" | awk '$2 != $3' >"$work/differ"
+	while read -r module main theirs; do
+		newer=$(printf '%s\n%s\n' "$main" "$theirs" | sort -V | tail -n 1)
+		folder=$other
+		if [ "$newer" = "$theirs" ]; then folder=.; fi
+		echo "$module is $main in go.mod but $theirs in $other/go.mod. Fix it: (cd $folder && go get $module@$newer)" >&2
+		status=1
+	done <"$work/differ"
+done
+exit $status

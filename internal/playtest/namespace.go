@@ -123,11 +123,14 @@ func (ns *Namespace) FreePort() int {
 	return free
 }
 
-// KubeconfigOf writes a kubeconfig with the rights of a service account of this namespace, and returns its path.
+// KubeconfigOf writes a kubeconfig with the rights of a service account, of this namespace or NAMESPACE/NAME, and returns its path.
 func (ns *Namespace) KubeconfigOf(account string) string {
 	ns.t.Helper()
-	file := filepath.Join(ns.t.TempDir(), account+".kubeconfig")
-	if err := shared.writeKubeconfig(ns.t.Context(), ns.Name+"/"+account, file); err != nil {
+	file := filepath.Join(ns.t.TempDir(), filepath.Base(account)+".kubeconfig")
+	if !strings.Contains(account, "/") {
+		account = ns.Name + "/" + account
+	}
+	if err := shared.writeKubeconfig(ns.t.Context(), account, file); err != nil {
 		ns.t.Fatal(err)
 	}
 	return file
