@@ -8,12 +8,12 @@ import "k8s.io/apimachinery/pkg/util/intstr"
 //
 // +kubebuilder:validation:XValidation:rule=`!has(self.marginal) || self.marginal <= (has(self.pass) ? self.pass : 75)`,message=`marginal must not be more than pass, which defaults to 75`,fieldPath=`.marginal`
 type Comparison struct {
-	// What to compare: 1 to 20 signals.
-	// +kubebuilder:validation:MinItems=1
+	// What to compare: 1 to 20 signals. Left out with golden, which is the one signal then.
+	// +optional
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=map
 	// +listMapKey=name
-	Signals []ComparisonSignal `json:"signals"`
+	Signals []ComparisonSignal `json:"signals,omitempty"`
 
 	// How much groups of signals count. A group that is not listed has weight 1.
 	// +optional
@@ -28,7 +28,7 @@ type Comparison struct {
 	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m, s and ms, such as 30s, 5m or 1h30m; a day is 24h`
 	Window DurationString `json:"window,omitempty"`
 
-	// Time between two values of a series, such as "30s". Defaults to 30s. Values are only independent if this is at least as long as the
+	// Time between two values of a series, such as "30s". Defaults to 30s, and to 1m with golden. Values are only independent if this is at least as long as the
 	// range that queries average over, as in rate(x[1m]).
 	// +optional
 	// +kubebuilder:validation:MaxLength=253

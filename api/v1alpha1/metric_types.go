@@ -16,10 +16,13 @@ import (
 // +kubebuilder:validation:XValidation:rule=`[[(has(self.count) ? self.count : 0), (has(self.failureLimit) ? self.failureLimit : 0), (has(self.consecutiveSuccessLimit) ? self.consecutiveSuccessLimit : 0)]].all(v, !v.all(x, string(x).matches('^-?[0-9]+$')) || int(v[0]) <= 0 || int(v[0]) >= (int(v[1]) < 0 ? 0 : int(v[1])) + int(v[2]))`,message=`count must be at least failureLimit plus consecutiveSuccessLimit, or the metric could never be decided: raise count or lower a limit`,fieldPath=`.count`
 // +kubebuilder:validation:XValidation:rule=`[[(has(self.count) ? self.count : 0), (has(self.inconclusiveLimit) ? self.inconclusiveLimit : 0)]].all(v, !v.all(x, string(x).matches('^-?[0-9]+$')) || int(v[0]) <= 0 || int(v[0]) >= int(v[1]))`,message=`count must be at least inconclusiveLimit: raise count or lower the limit`,fieldPath=`.count`
 // +kubebuilder:validation:XValidation:rule=`[[(has(self.failureLimit) ? self.failureLimit : 0), (has(self.consecutiveSuccessLimit) ? self.consecutiveSuccessLimit : 0)]].all(v, !v.all(x, string(x).matches('^-?[0-9]+$')) || int(v[0]) != -1 || int(v[1]) > 0)`,message=`failureLimit -1 needs consecutiveSuccessLimit of at least 1, or nothing could fail the metric`,fieldPath=`.failureLimit`
-// +kubebuilder:validation:XValidation:rule=`!has(self.provider.prometheus) || has(self.comparison) || (has(self.provider.prometheus.query) && size(self.provider.prometheus.query) > 0)`,message=`query is required`,fieldPath=`.provider.prometheus.query`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`!has(self.provider.prometheus) || has(self.comparison) || has(self.golden) || (has(self.provider.prometheus.query) && size(self.provider.prometheus.query) > 0)`,message=`query is required`,fieldPath=`.provider.prometheus.query`,reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`!has(self.comparison) || has(self.provider.prometheus)`,message=`a comparison needs provider prometheus: other providers cannot be asked for series yet`,fieldPath=`.comparison`,reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule=`!has(self.comparison) || !has(self.provider.prometheus) || !((has(self.provider.prometheus.query) && size(self.provider.prometheus.query) > 0) || has(self.provider.prometheus.rangeQuery))`,message=`a comparison has its queries in signals: remove the provider's query and rangeQuery`,fieldPath=`.provider.prometheus.query`,reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule=`!has(self.comparison) || !((has(self.successCondition) && size(self.successCondition) > 0) || (has(self.failureCondition) && size(self.failureCondition) > 0))`,message=`a comparison judges by its score: remove successCondition and failureCondition, and set comparison.pass and comparison.marginal`,fieldPath=`.comparison`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.golden) || (has(self.provider.prometheus) && !((has(self.provider.prometheus.query) && size(self.provider.prometheus.query) > 0) || has(self.provider.prometheus.rangeQuery)))`,message=`golden needs provider prometheus, without query and rangeQuery`,fieldPath=`.golden`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`has(self.golden) || !has(self.goldenTarget)`,message=`goldenTarget is for golden: set golden, for example to requestSuccessRate, or remove goldenTarget`,fieldPath=`.goldenTarget`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.comparison) || has(self.golden) != (has(self.comparison.signals) && size(self.comparison.signals) > 0)`,message=`a comparison has signals, or compares what golden asks for: set one of the two`,fieldPath=`.comparison.signals`
 type Metric struct {
 	// Name of the metric, unique in the analysis.
 	// +kubebuilder:validation:MinLength=1
@@ -90,6 +93,17 @@ type Metric struct {
 	// own. For prometheus only. Argo Rollouts does not know it.
 	// +optional
 	Comparison *Comparison `json:"comparison,omitempty"`
+
+	// Measures what the router knows of every service, with a query that is shipped: requestSuccessRate, from 0 to 1, or the quantiles
+	// requestDurationP50, requestDurationP95 and requestDurationP99, in seconds. The result is a list of one number for the canary, or
+	// what a comparison without signals compares. For prometheus only. Argo Rollouts does not know it.
+	// +optional
+	// +kubebuilder:validation:Enum=requestSuccessRate;requestDurationP50;requestDurationP95;requestDurationP99
+	Golden GoldenSignal `json:"golden,omitempty"`
+
+	// What golden is measured of, where the Rollout does not say it.
+	// +optional
+	GoldenTarget *GoldenTarget `json:"goldenTarget,omitempty"`
 
 	// How to measure. Set exactly one.
 	Provider MetricProvider `json:"provider"`

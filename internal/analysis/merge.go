@@ -72,13 +72,14 @@ func (m *merger) metrics(templates []template) []v1alpha1.Metric {
 	from := map[string]string{}
 	for _, t := range templates {
 		for i := range t.Metrics {
-			metric := &t.Metrics[i]
+			metric := t.Metrics[i].DeepCopy()
+			spec.FillGolden(metric, m.from.Rollout, m.from.Latest, m.from.Stable)
 			if other, taken := from[metric.Name]; taken {
 				m.problem("templates", "metric %q is in %s and in %s: rename one of the two", metric.Name, other, t.title)
 				continue
 			}
 			from[metric.Name] = t.title
-			all = append(all, *metric.DeepCopy())
+			all = append(all, *metric)
 			for _, text := range metricProblems(metric, m.analysis.Endless) {
 				m.problem("templates", "metric %q of %s: %s", metric.Name, t.title, text)
 			}

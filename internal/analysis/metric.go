@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +28,7 @@ func metricProblems(metric *v1alpha1.Metric, endless bool) []string {
 	if isNoLength(metric.InitialDelay) {
 		add(`initialDelay %q is no length of time: write for example "30s" or "5m"`, metric.InitialDelay)
 	}
-	all = append(all, spec.ComparisonProblems(metric)...)
+	all = slices.Concat(all, spec.ComparisonProblems(metric), spec.GoldenProblems(metric))
 	return append(all, limitProblems(metric, endless)...)
 }
 

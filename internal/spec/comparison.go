@@ -59,7 +59,7 @@ func ComparisonProblems(m *v1alpha1.Metric) []string {
 	if m.SuccessCondition != "" || m.FailureCondition != "" {
 		all = append(all, "a comparison judges by its score: remove successCondition and failureCondition, and set comparison.pass and comparison.marginal")
 	}
-	resolved, problems := ResolveComparison(m.Comparison)
+	resolved, problems := ResolveComparison(m)
 	all = append(all, problems...)
 	if len(problems) == 0 {
 		all = append(all, firstMeasurement(m, resolved)...)
@@ -84,12 +84,16 @@ func firstMeasurement(m *v1alpha1.Metric, c Comparison) []string {
 }
 
 // ResolveComparison fills in the defaults of a comparison. What is left to arguments is taken to be the default.
-func ResolveComparison(c *v1alpha1.Comparison) (Comparison, []string) {
-	r := comparisonReader{}
+func ResolveComparison(m *v1alpha1.Metric) (Comparison, []string) {
+	c, r := m.Comparison, comparisonReader{}
+	signals, step := c.Signals, DefaultComparisonStep
+	if m.Golden != "" {
+		signals, step = []v1alpha1.ComparisonSignal{goldenComparison(m)}, goldenRange
+	}
 	out := Comparison{
 		Weights: map[string]int{}, BeforeRun: c.BeforeRun,
 		Window:     r.duration("window", c.Window, DefaultComparisonWindow),
-		Step:       r.duration("step", c.Step, DefaultComparisonStep),
+		Step:       r.duration("step", c.Step, step),
 		MinSamples: int(orDefault(c.MinSamples, DefaultComparisonMinSamples)),
 		Confidence: r.confidence(c.Confidence),
 		Pass:       orDefault(c.Pass, DefaultComparisonPass),
@@ -109,10 +113,10 @@ func ResolveComparison(c *v1alpha1.Comparison) (Comparison, []string) {
 	for _, g := range c.Groups {
 		out.Weights[g.Name] = int(g.Weight)
 	}
-	if len(c.Signals) == 0 {
-		r.add("signals is empty: add one with the queries canary and baseline")
+	if (len(c.Signals) == 0) == (m.Golden == "") {
+		r.add("signals: set signals with the queries canary and baseline, or golden, and not both")
 	}
-	for _, s := range c.Signals {
+	for _, s := range signals {
 		out.Signals = append(out.Signals, r.signal(s))
 	}
 	return out, r.problems

@@ -33,7 +33,7 @@ func TestComparisonProblems(t *testing.T) {
 		}, "needs provider prometheus, and web cannot be asked for series"},
 		"a query":               {func(m *v1alpha1.Metric, _ *v1alpha1.Comparison) { m.Provider.Prometheus.Query = "up" }, "remove prometheus.query"},
 		"a condition":           {func(m *v1alpha1.Metric, _ *v1alpha1.Comparison) { m.SuccessCondition = "true" }, "judges by its score"},
-		"no signals":            {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Signals = nil }, "comparison.signals is empty"},
+		"no signals":            {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Signals = nil }, "comparison.signals: set signals with the queries"},
 		"a signal half written": {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Signals[0].Baseline = "" }, `"a" needs the queries canary and baseline`},
 		"a tolerance of words":  {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Signals[0].Tolerance = "some" }, `tolerance "some" of "a" is neither`},
 		"a tolerance of NaN":    {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Signals[0].Tolerance = "NaN%" }, `tolerance "NaN%" of "a" is neither`},
@@ -60,7 +60,7 @@ func TestComparisonProblems(t *testing.T) {
 }
 
 func TestScoresOfComparisons(t *testing.T) {
-	resolved, _ := ResolveComparison(compared(nil).Comparison)
+	resolved, _ := ResolveComparison(compared(nil))
 	for score, want := range map[float64]v1alpha1.AnalysisPhase{
 		100: v1alpha1.AnalysisPhaseSuccessful, 75: v1alpha1.AnalysisPhaseSuccessful, 74.9: v1alpha1.AnalysisPhaseInconclusive,
 		50: v1alpha1.AnalysisPhaseInconclusive, 49.9: v1alpha1.AnalysisPhaseFailed, 0: v1alpha1.AnalysisPhaseFailed,

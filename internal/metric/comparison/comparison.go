@@ -31,7 +31,7 @@ type Ask func(ctx context.Context, query string, w Window) ([][]float64, error)
 
 // Measure compares. Place is where is asked.
 func Measure(ctx context.Context, r metric.Request, now time.Time, place string, ask Ask) (metric.Reading, error) {
-	c, problems := spec.ResolveComparison(r.Metric.Comparison)
+	c, problems := spec.ResolveComparison(&r.Metric)
 	if len(problems) > 0 {
 		return metric.Reading{}, fmt.Errorf("%s", strings.Join(problems, "; "))
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/metric/comparison"
 	"github.com/sluice-delivery/sluice/internal/metric/google"
 	"github.com/sluice-delivery/sluice/internal/metric/server"
+	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 // AddressVariable is the controller's environment variable with the address of the server where a metric names none.
@@ -58,6 +59,10 @@ type Provider struct {
 // Measure sends the query, or those of a comparison.
 func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading, error) {
 	m := r.Metric.Provider.Prometheus
+	if r.Metric.Golden != "" && r.Metric.Comparison == nil {
+		m = m.DeepCopy()
+		m.Query, _ = spec.Golden(&r.Metric)
+	}
 	var seconds int64
 	if m.Timeout != nil {
 		seconds = *m.Timeout

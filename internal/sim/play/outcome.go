@@ -55,8 +55,8 @@ func (p *player) measure(task measure.Task) sim.Measurement {
 		}
 	case "value":
 		m.Value, m.Text = shaped(task.Metric, value(o.value)), o.value
-		if c := task.Metric.Comparison; c != nil {
-			m.Phase, m.Message = scored(c, m.Text)
+		if task.Metric.Comparison != nil {
+			m.Phase, m.Message = scored(&task.Metric, m.Text)
 		}
 	default:
 		m.Phase = v1alpha1.AnalysisPhaseSuccessful
@@ -65,12 +65,12 @@ func (p *player) measure(task measure.Task) sim.Measurement {
 }
 
 // scored is what the score of a comparison means.
-func scored(c *v1alpha1.Comparison, text string) (phase v1alpha1.AnalysisPhase, message string) {
+func scored(metric *v1alpha1.Metric, text string) (phase v1alpha1.AnalysisPhase, message string) {
 	score, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return v1alpha1.AnalysisPhaseInconclusive, "the scenario gives no score, which is a number from 0 to 100"
 	}
-	resolved, _ := spec.ResolveComparison(c)
+	resolved, _ := spec.ResolveComparison(metric)
 	return resolved.Phase(score), fmt.Sprintf("score %s, comparison.pass is %d and comparison.marginal %d", text, resolved.Pass, resolved.Marginal)
 }
 
