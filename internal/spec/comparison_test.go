@@ -46,8 +46,10 @@ func TestComparisonProblems(t *testing.T) {
 		"too few values":        {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Window = "1m" }, "has less than minSamples (10) steps of 30s"},
 		"limits the wrong way":  {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Marginal = new(int32(80)) }, "marginal 80 is more than pass, which is 75"},
 		"a low pass alone":      {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Pass = new(int32(20)) }, ""},
-		"a first measurement without values": {func(m *v1alpha1.Metric, _ *v1alpha1.Comparison) { m.InitialDelay = "" },
-			"with initialDelay 0s the first measurement has less than comparison.minSamples (10) values of each version: set initialDelay to 4m30s or more, or comparison.beforeRun"},
+		"a first measurement without values": {
+			func(m *v1alpha1.Metric, _ *v1alpha1.Comparison) { m.InitialDelay = "" },
+			"with initialDelay 0s the first measurement has less than comparison.minSamples (10) values of each version: set initialDelay to 4m30s or more, or comparison.beforeRun",
+		},
 		"... that may look back": {func(m *v1alpha1.Metric, c *v1alpha1.Comparison) { m.InitialDelay, c.BeforeRun = "", true }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -46,8 +46,10 @@ func TestGoldenTargets(t *testing.T) {
 		"linkerd":           {gateway, &v1alpha1.GoldenTarget{Router: v1alpha1.GoldenLinkerd}, true, "{linkerd shop new old }"},
 		"blue-green":        {blueGreen, &v1alpha1.GoldenTarget{Router: v1alpha1.GoldenIstio}, true, "{istio shop preview active }"},
 		"what is set stays": {istio, &v1alpha1.GoldenTarget{Namespace: "other", Canary: "c", Stable: "s"}, true, "{istio other c s }"},
-		"an unknown implementation of the Gateway API": {gateway, nil, false,
-			"golden: the Rollout's router does not say whose metrics to ask for: set goldenTarget.router to one of contour, istio, linkerd, nginx, traefik, or write the queries yourself"},
+		"an unknown implementation of the Gateway API": {
+			gateway, nil, false,
+			"golden: the Rollout's router does not say whose metrics to ask for: set goldenTarget.router to one of contour, istio, linkerd, nginx, traefik, or write the queries yourself",
+		},
 		"no Rollout":                       {nil, nil, false, "golden: the Rollout's router does not say whose metrics to ask for: set goldenTarget.router"},
 		"no Rollout, and half a target":    {nil, &v1alpha1.GoldenTarget{Router: v1alpha1.GoldenIstio}, true, "golden with router istio needs goldenTarget.canary"},
 		"no Rollout, and no Ingress":       {nil, &v1alpha1.GoldenTarget{Router: v1alpha1.GoldenNginx, Namespace: "shop"}, true, "golden with router nginx needs goldenTarget.ingress"},

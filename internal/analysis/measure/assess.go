@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ func (p *pass) conclude() bool {
 		message = "Run Terminated"
 	}
 	if worst == v1alpha1.AnalysisPhaseSuccessful && !p.measured() { // nobody knows
-		worst = v1alpha1.AnalysisPhaseInconclusive
+		worst, message = v1alpha1.AnalysisPhaseInconclusive, cmp.Or(message, "No measurement was completed")
 	}
 	s.Phase, s.Message = worst, short(message)
 	s.CompletedAt = p.moment(p.Now)
@@ -107,9 +108,9 @@ func (m *state) told() string {
 	return fmt.Sprintf("Metric %q %s", m.metric.Name, strings.TrimPrefix(m.result.Message, "Metric "))
 }
 
-// measured reports whether one measurement of the run has come to an end, be it of a dry run.
+// measured reports whether one measurement of the run found something out, be it of a dry run.
 func (p *pass) measured() bool {
-	return slices.ContainsFunc(p.metrics, func(m *state) bool { return m.made() > 0 })
+	return slices.ContainsFunc(p.metrics, func(m *state) bool { return m.result.Count > 0 })
 }
 
 // fail ends the run before anything more is measured.

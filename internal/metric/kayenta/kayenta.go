@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -24,6 +25,10 @@ const (
 	poll = 15 * time.Second
 	// executionKey is where a measurement keeps the ID of its comparison.
 	executionKey = "canaryExecutionId"
+	// failuresKey is where it keeps how often in a row Kayenta did not say how the comparison is doing, and mostFailures how often it may: an
+	// error of the measurement would begin another comparison.
+	failuresKey  = "failedPolls"
+	mostFailures = 20
 )
 
 // Provider compares.
@@ -184,8 +189,17 @@ func (p Provider) Resume(ctx context.Context, r metric.Request) (metric.Reading,
 	if id == "" {
 		return metric.Reading{}, fmt.Errorf("the measurement does not say which comparison it is: its metadata has no %s", executionKey)
 	}
+	known := maps.Clone(r.Begun.Metadata)
+	failures, _ := strconv.Atoi(known[failuresKey])
+	delete(known, failuresKey)
 	answer, err := p.ask(ctx, r, server.Question{Options: server.Options{URL: "/canary/" + url.PathEscape(id)}})
-	if err != nil {
+	switch {
+	case err != nil && answer.Status != http.StatusNotFound && failures < mostFailures:
+		known[failuresKey] = strconv.Itoa(failures + 1)
+		reading := p.wait(known)
+		reading.Message = fmt.Sprintf("canary execution %s: %s; asking again, %d of %d times", id, err, failures+1, mostFailures)
+		return reading, nil
+	case err != nil:
 		return metric.Reading{}, fmt.Errorf("canary execution %s: %w", id, err)
 	}
 	score, done, err := parse(answer)
@@ -193,10 +207,10 @@ func (p Provider) Resume(ctx context.Context, r metric.Request) (metric.Reading,
 	case err != nil:
 		return metric.Reading{}, fmt.Errorf("canary execution %s: %w", id, err)
 	case !done:
-		return p.wait(r.Begun.Metadata), nil
+		return p.wait(known), nil
 	}
 	threshold := r.Metric.Provider.Kayenta.Threshold
-	reading := metric.Reading{Value: float64(score), Text: strconv.FormatInt(score, 10), Metadata: r.Begun.Metadata}
+	reading := metric.Reading{Value: float64(score), Text: strconv.FormatInt(score, 10), Metadata: known}
 	switch {
 	case score >= threshold.Pass:
 		reading.Phase = v1alpha1.AnalysisPhaseSuccessful

@@ -1,10 +1,13 @@
 package kayenta
 
 import (
+	"errors"
+	"net/http"
 	"testing"
 
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/metric"
 	"github.com/sluice-delivery/sluice/internal/metric/metrictest"
 	"github.com/sluice-delivery/sluice/internal/metric/server"
@@ -26,4 +29,30 @@ func FuzzParse(f *testing.F) {
 			t.Error("a score of what is not done")
 		}
 	})
+}
+
+// TestPollsThatFailAreBounded: a Kayenta that never answers ends the measurement after five minutes.
+func TestPollsThatFailAreBounded(t *testing.T) {
+	begun := &v1alpha1.Measurement{Metadata: map[string]string{executionKey: "01ABC"}}
+	p := Provider{Clock: clocktesting.NewFakePassiveClock(metrictest.Now), Network: server.Over(unreachable{})}
+	r := metric.Request{Begun: begun, Metric: v1alpha1.Metric{Provider: v1alpha1.MetricProvider{Kayenta: &v1alpha1.KayentaMetric{Address: "http://kayenta"}}}}
+	for poll := 1; ; poll++ {
+		reading, err := p.Resume(t.Context(), r)
+		if err != nil {
+			if poll != mostFailures+1 {
+				t.Errorf("poll %d: %v, want %d that are repeated", poll, err, mostFailures)
+			}
+			return
+		}
+		if reading.Phase != v1alpha1.AnalysisPhaseRunning || poll > mostFailures {
+			t.Fatalf("poll %d: %+v", poll, reading)
+		}
+		begun.Metadata = reading.Metadata
+	}
+}
+
+type unreachable struct{}
+
+func (unreachable) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("no route")
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -50,71 +49,56 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 
 func (p Provider) measure(ctx context.Context, r metric.Request, method string, timeout time.Duration) (any, error) {
 	w := r.Metric.Provider.Web
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	request, err := newRequest(ctx, w, method)
+	body, headers, err := payload(w, method)
 	if err != nil {
 		return nil, err
 	}
-	client, err := server.Client(server.Options{
-		URL: w.URL, Insecure: w.Insecure, Headers: w.Headers, Authentication: w.Authentication, MostBytes: mostBytes,
-		Memory: r.Memory, Network: p.Network,
+	answer, err := server.Ask(ctx, server.Question{
+		Options: server.Options{
+			URL: w.URL, Insecure: w.Insecure, Headers: headers, Authentication: w.Authentication, MostBytes: mostBytes,
+			Memory: r.Memory, Network: p.Network,
+		},
+		Method: method, Body: []byte(body), Timeout: timeout,
+		Once: method != http.MethodGet, // it may do something
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case !answer.OK():
+		return nil, answer.Refusal()
 	}
-	answer, err := client.Do(request)
-	if err != nil {
-		return nil, server.Explain(err, timeout)
-	}
-	defer answer.Body.Close() //nolint:errcheck // it was only read
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return nil, server.Explain(err, timeout)
-	}
-	if answer.StatusCode < 200 || answer.StatusCode > 299 {
-		return nil, fmt.Errorf("it answered %s: %s", answer.Status, excerpt(body))
-	}
-	return find(body, w.JSONPath, r.Metric.WhenNoData != "")
+	return find(answer.Body, w.JSONPath, r.Metric.WhenNoData != "")
 }
 
-func newRequest(ctx context.Context, w *v1alpha1.WebMetric, method string) (*http.Request, error) {
-	body, kind := w.Body, ""
+// payload is the body to send, and the headers.
+func payload(w *v1alpha1.WebMetric, method string) (body string, headers []v1alpha1.WebMetricHeader, err error) {
+	body, headers = w.Body, w.Headers
 	if len(w.JSONBody) > 0 {
 		if body != "" {
-			return nil, errors.New("it has both body and jsonBody: remove one of the two")
+			return "", nil, errors.New("it has both body and jsonBody: remove one of the two")
 		}
-		body, kind = string(w.JSONBody), "application/json"
+		body = string(w.JSONBody)
+		headers = append([]v1alpha1.WebMetricHeader{{Key: "Content-Type", Value: "application/json"}}, headers...)
 	}
 	if a := w.Authentication; a != nil && a.BasicAuth != nil && *a.BasicAuth != (v1alpha1.BasicAuthConfig{}) {
-		return nil, errors.New("authentication.basicAuth is for prometheus only: write a header Authorization")
+		return "", nil, errors.New("authentication.basicAuth is for prometheus only: write a header Authorization")
 	}
 	if a := w.Authentication; a != nil && (a.Google != nil || a.Sigv4 != nil && *a.Sigv4 != (v1alpha1.Sigv4Config{})) {
-		return nil, errors.New("authentication.sigv4 and authentication.google are for prometheus only: use oauth2 or headers")
+		return "", nil, errors.New("authentication.sigv4 and authentication.google are for prometheus only: use oauth2 or headers")
 	}
 	switch method {
 	case http.MethodGet:
 		if body != "" {
-			return nil, errors.New("a body needs method POST or PUT; GET, the default, sends none")
+			return "", nil, errors.New("a body needs method POST or PUT; GET, the default, sends none")
 		}
 	case http.MethodPost, http.MethodPut:
 	default:
-		return nil, fmt.Errorf("method %s is none of GET, POST and PUT", method)
+		return "", nil, fmt.Errorf("method %s is none of GET, POST and PUT", method)
 	}
-	request, err := http.NewRequestWithContext(ctx, method, w.URL, strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	if body == "" {
-		request.Body, request.ContentLength = http.NoBody, 0
-	}
-	if kind != "" {
-		request.Header.Set("Content-Type", kind)
-	}
-	return request, nil
+	return body, headers, nil
 }
 
-// find is what the path finds in an answer. Several things are a list. What is not there is an error, unless that is provided for.
+// find is the first thing that the path finds in an answer. What is not there is an error, unless that is provided for.
 func find(body []byte, path string, mayBeMissing bool) (any, error) {
 	var data any
 	if err := json.Unmarshal(body, &data); err != nil {
@@ -131,23 +115,15 @@ func find(body []byte, path string, mayBeMissing bool) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jsonPath %q: %w, in the answer %s", path, err, excerpt(body))
 	}
-	var all []any
 	for _, part := range found {
 		for _, value := range part {
 			if value.IsValid() && value.CanInterface() {
-				all = append(all, value.Interface())
-			} else {
-				all = append(all, nil)
+				return value.Interface(), nil
 			}
+			return nil, nil
 		}
 	}
-	switch len(all) {
-	case 0:
-		return nil, nil
-	case 1:
-		return all[0], nil
-	}
-	return all, nil
+	return nil, nil
 }
 
 func text(value any) string {
