@@ -230,7 +230,7 @@ type DatadogMetric struct {
 	// +optional
 	// +kubebuilder:default=v1
 	// +kubebuilder:validation:Enum=v1;v2
-	APIVersion string `json:"apiVersion,omitempty"`
+	ApiVersion string `json:"apiVersion,omitempty"` //nolint:revive,staticcheck // plugins know the field by this name
 
 	// How the values in the interval become one: avg, min, max, sum, last, percentile, mean, l2norm or area. Defaults to
 	// last. Needs apiVersion v2.

@@ -89,6 +89,7 @@ func addFlags(f *pflag.FlagSet, s *settings, o *controller.Options) {
 	f.StringSliceVar(&o.AnalysisAllow, "analysis-allow-cidrs", nil, "address `RANGES` that measurements may reach although they are denied by default: loopback (127.0.0.0/8), link-local, reserved, and cloud metadata services")
 	f.StringSliceVar(&o.AnalysisDeny, "analysis-deny-cidrs", nil, "address `RANGES` that measurements must not reach, such as 10.0.0.0/8")
 	f.Int64Var(&s.resyncSeconds, "rollout-resync", 900, "`SECONDS` after which every Rollout is reconciled again even if nothing has changed")
+	f.StringVar(&o.PluginDir, "plugin-dir", "plugin-bin", "`DIRECTORY` for the binaries of plugins, relative to the working directory")
 	f.StringVar(&o.PprofAddress, "enable-pprof-address", "", "serve Go profiles at this `HOST:PORT`, such as 127.0.0.1:6060; profiles expose process memory, so keep the port private")
 	f.StringVar(&o.TracesEndpoint, "otlp-endpoint", "", "`URL` of an OpenTelemetry collector that receives a trace of each update over gRPC, such as http://127.0.0.1:4317; defaults to $OTEL_EXPORTER_OTLP_ENDPOINT; if neither is set, no traces are sent")
 	f.BoolVar(&o.PerObjectMetrics, "per-object-metrics", false, "add per-object labels to histograms and request counters (high cardinality)")

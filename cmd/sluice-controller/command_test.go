@@ -108,7 +108,7 @@ func TestEveryFlagRefusesNonsense(t *testing.T) {
 		"leader-election-lease-duration": "1s", "leader-election-renew-deadline": "1h", "leader-election-retry-period": "1",
 		"analysis-allow-cidrs": "127.0.0.1", "analysis-deny-cidrs": "10.0.0.0/33",
 		"allow-unconfined-jobs": "perhaps", "allow-ingress-annotations": "a b/*", "gateway-route-namespaces": "My Shop",
-		"metrics-secure": "perhaps", "metrics-cert-dir": "/nowhere",
+		"metrics-secure": "perhaps", "metrics-cert-dir": "/nowhere", "plugin-dir": "/dev/null",
 		"loglevel": "loud", "logformat": "xml", "kloglevel": "11", "qps": "-1", "burst": "80",
 	}
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")

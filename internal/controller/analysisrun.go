@@ -231,8 +231,11 @@ func (r *AnalysisRuns) forget(ctx context.Context, task measure.Task) error {
 // leftBehind is what an error means that leaves something of a measurement behind. What the API server refuses to delete it refuses again, and
 // the run's verdict does not depend on it: Jobs go with their AnalysisRun, or when their time is over.
 func (r *AnalysisRuns) leftBehind(ctx context.Context, what string, task measure.Task, err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, metric.ErrUnderway):
+		return fmt.Errorf("%w: %s", errBehind, err.Error())
 	}
 	text := task.Secrets.Hide(err.Error())
 	if refused(err) {

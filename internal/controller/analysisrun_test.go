@@ -151,8 +151,8 @@ func TestAnAnalysisRunThatCannotBeMeasured(t *testing.T) {
 			`Unable to resolve metric arguments: args.token: Secret "tokens" not found: create it in the namespace of the AnalysisRun, or name another`,
 		},
 		"provider": {
-			`{metrics: [{name: a, provider: {plugin: {example/sensor: {query: q}}}}]}`,
-			`Analysis spec invalid: metric "a": provider "example/sensor" is not part of this version, which has `,
+			`{metrics: [{name: a, consecutiveErrorLimit: 0, provider: {plugin: {example/sensor: {query: q}}}}]}`,
+			`Metric "a" assessed Error due to consecutiveErrors (1) > consecutiveErrorLimit (0): "Error Message: failed to run via plugin: unable to find plugin (example/sensor): plugin example/sensor not configured in configmap`,
 		},
 		"condition": {
 			`{metrics: [{name: a, successCondition: "result >", provider: {web: {url: "http://g"}}}]}`,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -57,6 +58,9 @@ func (o Options) Validate() error {
 	}
 	if problems := validation.IsValidLabelValue(o.InstanceID); len(problems) > 0 {
 		return fmt.Errorf("--instance-id %q cannot be the value of a label: %s", o.InstanceID, problems[0])
+	}
+	if info, err := os.Stat(o.PluginDir); err == nil && !info.IsDir() {
+		return fmt.Errorf("--plugin-dir %q is not a directory", o.PluginDir)
 	}
 	if err := o.Policy.Check(); err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/analysis/measure"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/plugin"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
@@ -46,6 +47,8 @@ type Parts struct {
 	Experiment func(experiment.Observed) experiment.Plan
 	// Measure decides about AnalysisRuns; nil for measure.Next.
 	Measure func(measure.Observed) measure.Plan
+	// Plugins keeps the processes of plugins; nil where there are none.
+	Plugins *plugin.Host
 	// Go begins what outlives a pass: measurements, and writes that nobody waits for. Nil for goroutines.
 	Go func(func())
 }

@@ -79,6 +79,8 @@ type Options struct {
 	JobKubeconfig, JobNamespace string
 	// AllowUnconfinedJobs lets Jobs have any pod spec and service account that do not run in their AnalysisRun's own namespace.
 	AllowUnconfinedJobs bool
+	// PluginDir is where binaries of plugins are kept.
+	PluginDir string
 	// Policy is what Rollouts may do beyond what is safe where tenants share a cluster.
 	Policy spec.Policy
 	// RolloutResync is how often every Rollout is looked at although nothing has happened.
@@ -133,6 +135,9 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 		Clock: clock.RealClock{}, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(), Sets: sets, Mapper: mgr.GetRESTMapper(),
 		Namespace: o.Namespace, OwnNamespace: o.OwnNamespace, Policy: o.Policy, Events: events, Log: log, Meters: meters,
 	}
+	if err := addPlugins(ctx, mgr, o, &parts); err != nil {
+		return err
+	}
 	rollouts := NewRollouts(parts)
 	rollouts.traces = traces
 	queue, err := watchQueue(mgr, "rollout", o.workers(o.RolloutThreads))
@@ -174,7 +179,7 @@ func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, p Part
 	}
 	providers := registry.New(registry.Options{
 		Clock: clock.RealClock{}, PrometheusAddress: o.PrometheusAddress, Network: server.NewNetwork(reach), Jobs: jobs,
-		Env: o.Env,
+		Env: o.Env, Plugins: p.Plugins, Log: p.Log,
 	})
 	runs := NewAnalysisRuns(ctx, p, providers)
 	queue, err := watchQueue(mgr, "analysisrun", o.workers(o.AnalysisThreads))

@@ -2,6 +2,7 @@ package metric
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,9 +21,12 @@ type Provider interface {
 type Asynchronous interface {
 	// Resume looks how the measurement is doing that r.Begun tells of.
 	Resume(ctx context.Context, r Request) (Reading, error)
-	// Stop ends the measurement that r.Begun tells of. To stop what is over, or gone, is no error.
+	// Stop ends the measurement that r.Begun tells of. To stop what is over, or gone, is no error. [ErrUnderway]: ask again a little later.
 	Stop(ctx context.Context, r Request) error
 }
+
+// ErrUnderway is the error of Stop while a measurement is being ended.
+var ErrUnderway = errors.New("the measurement is being ended")
 
 // Tidy is a provider whose measurements leave something behind, which goes when they are kept no longer.
 type Tidy interface {
@@ -102,6 +106,10 @@ type Run struct {
 	UID             types.UID
 	// StartedAt is when it began; zero before that is known.
 	StartedAt time.Time
+	// Object is the AnalysisRun itself, for plugins. It must not be modified.
+	Object *v1alpha1.AnalysisRun
+	// Kept is how many measurements of the metric are kept.
+	Kept int
 }
 
 // Reading is what came of a measurement.

@@ -66,6 +66,14 @@ func (k *Keys) Secret(ctx context.Context, namespace, name string) (map[string]s
 	return k.Read(ctx, namespace, name)
 }
 
+// HideIn replaces the values in a text that must not be shown.
+func (k *Keys) HideIn(text string) string {
+	if k == nil {
+		return text
+	}
+	return k.Hidden.Hide(text)
+}
+
 // Hide keeps values out of whatever is shown of the measurement.
 func (k *Keys) Hide(values ...string) {
 	if k == nil {

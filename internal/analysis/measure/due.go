@@ -66,7 +66,7 @@ func (p *pass) task(m *state) (t Task, missing bool, err error) {
 // bare is a task that needs no arguments.
 func (p *pass) bare(m *state) Task {
 	return Task{Request: metric.Request{
-		Run:    metric.Run{Namespace: p.Run.Namespace, Name: p.Run.Name, UID: p.Run.UID, StartedAt: p.is.Status.StartedAt.Time},
+		Run:    metric.Run{Namespace: p.Run.Namespace, Name: p.Run.Name, UID: p.Run.UID, StartedAt: p.is.Status.StartedAt.Time, Object: p.Run, Kept: m.limits.kept},
 		Metric: *m.metric,
 		Number: m.made() + 1,
 		Begun:  m.running().DeepCopy(),

@@ -65,7 +65,7 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 func queries(m *v1alpha1.CloudWatchMetric) string {
 	var texts []string
 	for _, q := range m.MetricDataQueries {
-		text := q.ID
+		text := q.Id
 		switch {
 		case q.Expression != nil:
 			text += " `" + *q.Expression + "`"
@@ -89,7 +89,7 @@ func request(m *v1alpha1.CloudWatchMetric, start, end time.Time) (url.Values, er
 				form.Set(fmt.Sprintf("MetricDataQueries.member.%d.%s", i+1, name), value)
 			}
 		}
-		set("Id", q.ID)
+		set("Id", q.Id)
 		if q.Expression != nil {
 			set("Expression", *q.Expression)
 		}

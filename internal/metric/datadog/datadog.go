@@ -62,7 +62,7 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 	r.Keys.Hide(t.api, t.app)
 	question := t.question()
 	measure := p.timeseries
-	if t.APIVersion == "v2" {
+	if t.ApiVersion == "v2" {
 		measure = p.scalar
 	}
 	reading, err := measure(ctx, r, t)
@@ -116,7 +116,7 @@ func (p Provider) resolve(m v1alpha1.DatadogMetric) (task, error) {
 // check says what is wrong with the queries of a metric. The texts are those that users of Argo Rollouts know.
 func check(m v1alpha1.DatadogMetric) error {
 	var problem string
-	switch v2 := m.APIVersion == "v2"; {
+	switch v2 := m.ApiVersion == "v2"; {
 	case m.Query != "" && len(m.Queries) > 0:
 		problem = "Cannot have both a query and queries."
 	case !v2 && m.Aggregator != "":

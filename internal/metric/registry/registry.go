@@ -2,6 +2,7 @@
 package registry
 
 import (
+	"log/slog"
 	"maps"
 	"slices"
 
@@ -17,11 +18,13 @@ import (
 	"github.com/sluice-delivery/sluice/internal/metric/job"
 	"github.com/sluice-delivery/sluice/internal/metric/kayenta"
 	"github.com/sluice-delivery/sluice/internal/metric/newrelic"
+	"github.com/sluice-delivery/sluice/internal/metric/plugin"
 	"github.com/sluice-delivery/sluice/internal/metric/prometheus"
 	"github.com/sluice-delivery/sluice/internal/metric/server"
 	"github.com/sluice-delivery/sluice/internal/metric/skywalking"
 	"github.com/sluice-delivery/sluice/internal/metric/wavefront"
 	"github.com/sluice-delivery/sluice/internal/metric/web"
+	host "github.com/sluice-delivery/sluice/internal/plugin"
 )
 
 // Registry has the providers by the names of their fields in a metric.
@@ -38,6 +41,9 @@ type Options struct {
 	Env func(string) string
 	// Jobs is where measurements run that are Jobs.
 	Jobs job.Provider
+	// Plugins keeps metric plugins; nil for none. Log is for what becomes of calls that nobody waits for.
+	Plugins *host.Host
+	Log     *slog.Logger
 }
 
 // New returns all providers.
@@ -51,6 +57,7 @@ func New(o Options) Registry {
 		"job":        o.Jobs,
 		"kayenta":    kayenta.Provider{Clock: o.Clock, Network: o.Network},
 		"newRelic":   newrelic.Provider{Network: o.Network},
+		"plugin":     &plugin.Provider{Clock: o.Clock, Host: o.Plugins, Log: o.Log},
 		"prometheus": prometheus.Provider{Clock: o.Clock, Address: o.PrometheusAddress, Network: o.Network, AWS: amazon, Google: google},
 		"skywalking": skywalking.Provider{Clock: o.Clock, Network: o.Network},
 		"wavefront":  wavefront.Provider{Clock: o.Clock, Network: o.Network},

@@ -1,0 +1,95 @@
+package controller_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/playtest"
+)
+
+// buildSamples builds the plugins of examples/plugins, once for all tests, and returns their folder.
+var buildSamples = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "sluice-samples-")
+	if err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "build", "-o", dir, "./examples/plugins/...")
+	build.Dir = playtest.Root()
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the samples: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+// startWithPlugins starts a controller whose ConfigMap lists plugins, in which SAMPLES stands for the folder with the samples.
+func startWithPlugins(t *testing.T, ns *playtest.Namespace, lists map[string]string) {
+	t.Helper()
+	dir, err := buildSamples()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := map[string]string{}
+	for key, list := range lists {
+		data[key] = strings.ReplaceAll(list, "SAMPLES", "file://"+dir)
+	}
+	createObject(t, ns, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: v1alpha1.ConfigMapName}, Data: data})
+	ns.Env = append(ns.Env, "POD_NAMESPACE="+ns.Name)
+	ns.StartController("--plugin-dir", filepath.Join(t.TempDir(), "plugins"))
+}
+
+// A metric plugin measures: a real process, by the real handshake. One that is not there, or is broken, costs its own AnalysisRun.
+func TestMetricPlugin(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	startWithPlugins(t, ns, map[string]string{"metricProviderPlugins": `
+- {name: samples/connect, location: SAMPLES/connect}
+- {name: samples/broken, location: SAMPLES/nowhere}
+`})
+	const metric = `{metrics: [{name: a, %s provider: {plugin: {%s: {address: "%s", within: 5s}}}}]}`
+	for name, c := range map[string]struct {
+		spec, message string
+		phase         v1alpha1.AnalysisPhase
+	}{
+		"good":   {fmt.Sprintf(metric, "", "samples/connect", listener.Addr()), "", v1alpha1.AnalysisPhaseSuccessful},
+		"closed": {fmt.Sprintf(metric, "", "samples/connect", "127.0.0.1:1"), "connection refused", v1alpha1.AnalysisPhaseFailed},
+		"broken": {
+			fmt.Sprintf(metric, "consecutiveErrorLimit: 0,", "samples/broken", "x"), "failed to run via plugin: metric plugin \"samples/broken\"",
+			v1alpha1.AnalysisPhaseError,
+		},
+		"unknown": {
+			fmt.Sprintf(metric, "consecutiveErrorLimit: 0,", "samples/other", "x"), "plugin samples/other not configured in configmap",
+			v1alpha1.AnalysisPhaseError,
+		},
+	} {
+		createRun(t, ns, name, c.spec)
+		run := ns.WaitForAnalysisRun(name, "to end", hasEnded)
+		if run.Status.Phase != c.phase || len(run.Status.MetricResults) != 1 {
+			t.Errorf("%s: %s %s", name, run.Status.Phase, run.Status.Message)
+			continue
+		}
+		result := run.Status.MetricResults[0]
+		last := result.Measurements[len(result.Measurements)-1]
+		if !strings.Contains(last.Message, c.message) {
+			t.Errorf("%s: %q, want %q", name, last.Message, c.message)
+		}
+		if name == "good" && (last.Value == "" || result.Metadata["address"] != listener.Addr().String()) {
+			t.Errorf("%s: value %q, metadata %v", name, last.Value, result.Metadata)
+		}
+	}
+}
