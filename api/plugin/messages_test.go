@@ -96,7 +96,9 @@ func TestOlderTypes(t *testing.T) {
 			ObjectMeta struct{ Name, Namespace string }
 			Spec       struct {
 				TemplateResolvedFromRef bool
-				Template                struct{ Spec struct{ ServiceAccountName string } }
+				Template                struct {
+					Spec struct{ ServiceAccountName string }
+				}
 			}
 		}
 		DesiredWeight int32

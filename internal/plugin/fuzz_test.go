@@ -21,8 +21,10 @@ func (wire) Close() error                { return nil }
 func FuzzAnswer(f *testing.F) {
 	plugin.Register()
 	for _, answer := range []any{
-		v1alpha1.Measurement{Phase: "Running", Metadata: map[string]string{"a": "b"}}, plugin.StepResponse{Result: plugin.StepResult{Status: []byte("{}")}},
-		plugin.VerifyWeightResponse{Verified: 1}, "text",
+		v1alpha1.Measurement{Phase: "Running", Metadata: map[string]string{"a": "b"}},
+		plugin.StepResponse{Result: plugin.StepResult{Status: []byte("{}")}},
+		plugin.VerifyWeightResponse{Verified: 1},
+		"text",
 	} {
 		var said bytes.Buffer
 		encode := gob.NewEncoder(&said)
@@ -34,7 +36,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		f.Add(said.Bytes())
 	}
-	f.Fuzz(func(t *testing.T, said []byte) {
+	f.Fuzz(func(_ *testing.T, said []byte) {
 		for _, reply := range []any{new(v1alpha1.Measurement), new(plugin.StepResponse), new(plugin.VerifyWeightResponse), new(map[string]string)} {
 			client := newClient(wire{bytes.NewReader(said)})
 			_ = client.Call("Plugin.Run", new(any), reply)
