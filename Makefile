@@ -39,9 +39,14 @@ bin:
 
 .PHONY: demo
 demo: export PATH := $(PATH):$(CURDIR)/bin
-demo: build $(if $(filter analysis,$(STRATEGY)),prometheus) ## Show an update from the first pod to Healthy, on a real control plane in a process (STRATEGY=bluegreen or analysis, KEEP=1)
+demo: build $(if $(filter analysis traffic,$(STRATEGY)),prometheus) ## Show an update from the first pod to Healthy, on a real control plane in a process (STRATEGY=bluegreen, analysis, or traffic, KEEP=1)
+ifeq ($(STRATEGY),traffic)
+	@go build -o bin/sluice-traffic ./hack/traffic
+	@SLUICE_BIN=$(CURDIR)/bin exec bin/sluice-traffic -show bin
+else
 	@go build -o bin/sluice-demo ./hack/demo
 	@exec bin/sluice-demo
+endif
 
 # The race detector needs cgo, and that a C compiler.
 race := $(if $(shell command -v $(shell go env CC)),CGO_ENABLED=1 go test -race,go test)

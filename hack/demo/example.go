@@ -29,7 +29,7 @@ func readExample(strategy string) (example, error) {
 	e := example{path: "examples/" + strategy + ".yaml"}
 	text, err := os.ReadFile(e.path)
 	if errors.Is(err, os.ErrNotExist) {
-		return example{}, fmt.Errorf("there is no %s: STRATEGY is canary, bluegreen or analysis, and the demo is run from the root of the repository", e.path)
+		return example{}, fmt.Errorf("there is no %s: STRATEGY is canary, bluegreen, analysis, or traffic, and the demo is run from the root of the repository", e.path)
 	}
 	if err != nil {
 		return example{}, err

@@ -26,6 +26,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/hack/traffic/load"
 	"github.com/sluice-delivery/sluice/hack/traffic/plane"
+	address "github.com/sluice-delivery/sluice/internal/metric/prometheus"
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
@@ -41,6 +42,7 @@ type arena struct {
 	plane      *plane.Plane
 	controller *exec.Cmd
 	weights    *weights
+	prometheus *prometheus // where the cell is judged
 }
 
 const (
@@ -100,6 +102,11 @@ func (a *arena) set(ctx context.Context, nginx string) error {
 	a.plane, err = plane.Start(ctx, a.cluster.Config(), a.namespace, plane.Options{Lag: a.cell.lags(), NGINX: nginx, Folder: a.folder, Log: a.log, HTTPRoutes: true})
 	if err != nil {
 		return err
+	}
+	if a.cell.judged() {
+		if a.prometheus, err = startPrometheus(ctx, a.client, a.namespace, a.folder); err != nil {
+			return err
+		}
 	}
 	if err := a.startController(); err != nil {
 		return err
@@ -192,13 +199,17 @@ func (a *arena) setImage(ctx context.Context, tag string) error {
 func (a *arena) until(ctx context.Context, what string, wanted func(*v1alpha1.Rollout) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var last v1alpha1.RolloutStatus
 	for {
 		ro, err := a.rollout(ctx)
-		if err == nil && wanted(ro) {
-			return nil
+		if err == nil {
+			last = ro.Status
+			if wanted(ro) {
+				return nil
+			}
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("not %s within %s: %s %q (%w)", what, patience, ro.Status.Phase, ro.Status.Message, errors.Join(err, context.Cause(ctx)))
+			return fmt.Errorf("not %s within %s: %s %q (%w)", what, patience, last.Phase, last.Message, errors.Join(err, context.Cause(ctx)))
 		}
 		_ = sleep(ctx, interval) // the next look says that the time is over
 	}
@@ -256,6 +267,10 @@ func (a *arena) startController() error {
 	defer log.Close() //nolint:errcheck // the child has its own
 	a.controller = exec.Command(a.cluster.Program("sluice-controller"), "--kubeconfig", a.cluster.ControllerKubeconfig(), "--namespaced", "--namespace", a.namespace,
 		"--leader-elect=false", "--metrics-port=0", "--healthz-port=0")
+	if a.prometheus != nil {
+		a.controller.Args = append(a.controller.Args, "--analysis-allow-cidrs=127.0.0.0/8")
+		a.controller.Env = append(os.Environ(), address.AddressVariable+"="+a.prometheus.address)
+	}
 	a.controller.Stdout, a.controller.Stderr = log, log
 	a.controller.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	return a.controller.Start()
@@ -281,6 +296,9 @@ func (a *arena) stop() error {
 	}
 	if a.weights != nil {
 		a.weights.stop()
+	}
+	if a.prometheus != nil {
+		a.prometheus.stop()
 	}
 	if a.plane != nil {
 		errs = append(errs, a.plane.Stop())

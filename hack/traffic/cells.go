@@ -27,6 +27,9 @@ func (c cell) String() string {
 	return name
 }
 
+// judged reports whether an analysis judges the update.
+func (c cell) judged() bool { return strings.Contains(c.strategy.objects, "AnalysisTemplate") }
+
 // lags of the data plane: kube-proxy and the gateway are equally late.
 func (c cell) lags() plane.Lag { return plane.Lag{Services: c.lag, Gateway: c.lag} }
 

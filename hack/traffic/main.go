@@ -35,8 +35,10 @@ type wishes struct {
 	rate, parallel   int
 	strategies, does []string
 	lags             []time.Duration
-	careless         bool
+	careless, bad    bool
 	out              string
+	// show is the folder for the report of the demo; empty: the matrix is played.
+	show, picture string
 }
 
 func read(args []string) (w wishes, err error) {
@@ -44,6 +46,9 @@ func read(args []string) (w wishes, err error) {
 	f.IntVar(&w.rate, "rate", 400, "requests a second for each cell")
 	f.IntVar(&w.parallel, "parallel", 2, "cells at the same time")
 	f.BoolVar(&w.careless, "careless", true, "also play the settings that lose requests")
+	f.BoolVar(&w.bad, "bad", false, "play no matrix, but a version that fails from its first request on, with an analysis that catches it")
+	f.StringVar(&w.show, "show", "", "play no matrix, but show a good and a bad version under load, and write the report into this folder")
+	f.StringVar(&w.picture, "picture", "", "with -show: write the chart into this file, as SVG")
 	f.StringVar(&w.out, "o", "", "write the table into this file, between its markers")
 	strategies := f.String("strategy", "", "only strategies with these words in their name, with commas")
 	does := f.String("event", "", "only events with these words in their name, with commas")
@@ -75,6 +80,17 @@ func (w wishes) cells() []cell {
 		return len(words) == 0 || slices.ContainsFunc(words, func(word string) bool { return strings.Contains(strings.ToLower(name), strings.ToLower(word)) })
 	}
 	var all []cell
+	if w.bad {
+		for _, s := range judged {
+			if !wanted(s.name, w.strategies) {
+				continue
+			}
+			for _, lag := range w.lags {
+				all = append(all, cell{strategy: s, event: badVersion, lag: lag})
+			}
+		}
+		return all
+	}
 	for _, s := range strategies {
 		for _, e := range events {
 			if !wanted(s.name, w.strategies) || !wanted(e.name, w.does) {
@@ -101,12 +117,34 @@ func traffic(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	results, err := play(ctx, w, w.cells())
-	fmt.Print(table(results))
-	if err == nil && w.out != "" {
-		err = insert(w.out, results)
+	if w.show != "" {
+		return show(ctx, w)
 	}
-	return errors.Join(err, faults(results))
+	results, err := play(ctx, w, w.cells())
+	text, marks := table(results), "traffic"
+	if w.bad {
+		text, marks = badTable(results, w.rate), "bad version"
+	}
+	fmt.Print(text)
+	if err == nil && w.out != "" {
+		err = insert(w.out, marks, text)
+	}
+	err = errors.Join(err, faults(results))
+	if w.bad {
+		err = errors.Join(err, unharmed(results))
+	}
+	return err
+}
+
+func startCluster() (*playtest.Cluster, error) {
+	cluster, err := playtest.Start()
+	if err == nil {
+		err = playtest.WithGatewayAPI(cluster)
+	}
+	if err != nil && cluster != nil {
+		cluster.Stop()
+	}
+	return cluster, err
 }
 
 // play plays cells on one playground.
@@ -120,16 +158,11 @@ func play(ctx context.Context, w wishes, cells []cell) (results []result, err er
 			return nil, err
 		}
 	}
-	cluster, err := playtest.Start()
-	if cluster != nil {
-		defer cluster.Stop()
-	}
-	if err == nil {
-		err = playtest.WithGatewayAPI(cluster)
-	}
+	cluster, err := startCluster()
 	if err != nil {
 		return nil, err
 	}
+	defer cluster.Stop()
 	folder, err := os.MkdirTemp("", "sluice-traffic-")
 	if err != nil {
 		return nil, err

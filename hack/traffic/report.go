@@ -107,21 +107,17 @@ func faults(results []result) error {
 	return errors.Join(errs...)
 }
 
-const (
-	markBegin = "<!-- traffic: begin, written by make traffic -->"
-	markEnd   = "<!-- traffic: end -->"
-)
-
-// insert writes the table into a page, between its markers.
-func insert(page string, results []result) error {
+// insert writes a table into a page, between its markers.
+func insert(page, marks, table string) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
-	before, rest, ok1 := strings.Cut(string(text), markBegin)
-	_, after, ok2 := strings.Cut(rest, markEnd)
+	begin, end := "<!-- "+marks+": begin, written by make traffic -->", "<!-- "+marks+": end -->"
+	before, rest, ok1 := strings.Cut(string(text), begin)
+	_, after, ok2 := strings.Cut(rest, end)
 	if !ok1 || !ok2 {
-		return fmt.Errorf("%s has no markers %q and %q", page, markBegin, markEnd)
+		return fmt.Errorf("%s has no markers %q and %q", page, begin, end)
 	}
-	return os.WriteFile(page, []byte(before+markBegin+"\n\n"+table(results)+"\n"+markEnd+after), 0o600)
+	return os.WriteFile(page, []byte(before+begin+"\n\n"+table+"\n"+end+after), 0o600)
 }

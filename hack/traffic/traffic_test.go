@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"testing"
 	"time"
 )
@@ -26,6 +27,11 @@ func TestUpdatesLoseNoRequests(t *testing.T) {
 		cells = append(cells, cell{strategy: s, event: events[(2*i+1)%len(events)], lag: time.Second})
 	}
 	cells = append(cells, cell{strategy: strategies[0], event: events[0], lag: mistakes[0].lag, careless: &mistakes[0]})
+	if _, err := exec.LookPath("prometheus"); err == nil && gateway {
+		cells = append(cells, cell{strategy: judged[0], event: badVersion, lag: time.Second})
+	} else if os.Getenv("SLUICE_NO_SKIP") != "" {
+		t.Fatal(err)
+	}
 	results, err := play(t.Context(), w, cells)
 	for _, r := range results {
 		t.Log(r.line())
@@ -35,6 +41,14 @@ func TestUpdatesLoseNoRequests(t *testing.T) {
 	}
 	if err := faults(results); err != nil {
 		t.Error(err)
+	}
+	if last := results[len(results)-1]; last.cell.judged() {
+		if err := unharmed([]result{last}); err != nil {
+			t.Error(err)
+		}
+		if f := last.ledger.Failures(badTag); f.Count > last.ledger.Total().Sum()/10 {
+			t.Errorf("%d of %d requests failed, though the bad version was to get 5 %% for seconds", f.Count, last.ledger.Total().Sum())
+		}
 	}
 	if !gateway {
 		t.Skip("the cells behind a gateway were not played: apt-get install nginx-light")
@@ -51,6 +65,9 @@ func TestFlags(t *testing.T) {
 		if _, err := read(args); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+	if w, err := read([]string{"-bad", "-lags", "1s"}); err != nil || len(w.cells()) != len(judged) {
+		t.Errorf("%d cells with a bad version, want %d (%v)", len(w.cells()), len(judged), err)
 	}
 	w, err := read([]string{"-strategy", "nginx", "-event", "abort", "-careless=false"})
 	if err != nil {

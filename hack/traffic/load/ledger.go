@@ -20,6 +20,14 @@ type Ledger struct {
 	seconds map[int]map[string]*Count // by second since the begin, and version
 	latency []time.Duration
 	reasons map[string]int
+	failed  map[string]Failures
+}
+
+// Failures are the errors that a version answered with.
+type Failures struct {
+	Count int
+	// First and Last are when the first and the last of these requests were sent.
+	First, Last time.Time
 }
 
 // Count counts requests.
@@ -41,7 +49,7 @@ func (c *Count) add(o Count) {
 
 // NewLedger begins now.
 func NewLedger() *Ledger {
-	return &Ledger{begin: time.Now(), seconds: map[int]map[string]*Count{}, reasons: map[string]int{}}
+	return &Ledger{begin: time.Now(), seconds: map[int]map[string]*Count{}, reasons: map[string]int{}, failed: map[string]Failures{}}
 }
 
 func (l *Ledger) add(r *vegeta.Result) {
@@ -58,6 +66,7 @@ func (l *Ledger) add(r *vegeta.Result) {
 		l.reasons[reason]++
 	case r.Code >= 500:
 		one.Bad = 1
+		l.failed[version] = l.failed[version].and(r.Timestamp)
 	default:
 		one.Good = 1
 	}
@@ -71,6 +80,27 @@ func (l *Ledger) add(r *vegeta.Result) {
 	l.seconds[second][version].add(one)
 	l.all.add(one)
 	l.latency = append(l.latency, r.Latency)
+}
+
+func (f Failures) and(at time.Time) Failures {
+	f.Count++
+	if f.First.IsZero() || at.Before(f.First) {
+		f.First = at
+	}
+	if at.After(f.Last) {
+		f.Last = at
+	}
+	return f
+}
+
+// For is the time from the first failure to the last.
+func (f Failures) For() time.Duration { return f.Last.Sub(f.First) }
+
+// Failures are those of a version.
+func (l *Ledger) Failures(version string) Failures {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failed[version]
 }
 
 // Total of all requests.

@@ -38,6 +38,14 @@ func TestLedger(t *testing.T) {
 	if got := l.Latency(0.5); got != 3 {
 		t.Errorf("the median is %v, want 3ns", got)
 	}
+	l.add(&vegeta.Result{Code: 500, Headers: pod("v2"), Timestamp: l.begin.Add(time.Second)})
+	l.add(&vegeta.Result{Code: 500, Headers: pod("v2"), Timestamp: l.begin.Add(4 * time.Second)})
+	if f := l.Failures("v2"); f.Count != 3 || f.For() != 3*time.Second {
+		t.Errorf("failures of v2: %d in %s, want 3 in 3s", f.Count, f.For())
+	}
+	if f := l.Failures("v1"); f.Count != 0 || f.For() != 0 {
+		t.Errorf("failures of v1: %+v, want none", f)
+	}
 }
 
 // The test of a share against values of the chi-squared distribution with one degree of freedom (3.8415 for 0.05).

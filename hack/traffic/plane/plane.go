@@ -166,7 +166,7 @@ func (p *Plane) view() (view, error) {
 
 // Service is the URL of a port of a Service.
 func (p *Plane) Service(service *corev1.Service, port int32) (string, error) {
-	at, ok := loopback(service.Spec.ClusterIP)
+	at, ok := Loopback(service.Spec.ClusterIP)
 	if !ok {
 		return "", fmt.Errorf("service %s has no IPv4 address: %q", service.Name, service.Spec.ClusterIP)
 	}

@@ -35,7 +35,7 @@ func (p *proxy) see(v view) {
 	defer p.mu.Unlock()
 	gone := maps.Clone(p.fronts)
 	for name, service := range v.services {
-		at, ok := loopback(service.Spec.ClusterIP)
+		at, ok := Loopback(service.Spec.ClusterIP)
 		if !ok {
 			continue
 		}

@@ -21,8 +21,8 @@ type view struct {
 	routes    []*unstructured.Unstructured // HTTPRoutes
 }
 
-// loopback is where on this machine an address of the playground answers.
-func loopback(ip string) (netip.Addr, bool) {
+// Loopback is where on this machine an address of the playground answers.
+func Loopback(ip string) (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil || !addr.Is4() {
 		return netip.Addr{}, false
@@ -42,7 +42,7 @@ func (v view) targets(service string, port corev1.ServicePort) []string {
 		}
 		for _, e := range slice.Endpoints {
 			for _, ip := range e.Addresses {
-				at, ok := loopback(ip)
+				at, ok := Loopback(ip)
 				if !ok {
 					continue
 				}
