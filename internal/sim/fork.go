@@ -81,6 +81,13 @@ func (w *World) Sync(name string) {
 	w.watched()
 }
 
+// Rested reports whether a fork differs in nothing but that ReplicaSet controllers have looked: no pods came or went, and nothing was written.
+func (w *World) Rested(was *World) bool {
+	return w.version == was.version && slices.EqualFunc(w.sets, was.sets, func(a, b *set) bool {
+		return len(a.pods) == len(b.pods) && (a.syncAt.IsZero() || a.syncAt.Equal(b.syncAt))
+	})
+}
+
 // Starting are the names of the ReplicaSets with pods that become ready now.
 func (w *World) Starting() (names []string) {
 	for _, s := range w.sets {

@@ -22,7 +22,11 @@ type Script struct {
 	teller     teller
 	crashAfter int
 	stale      View
-	deaf       time.Duration
+	// decide is another engine, nil for the one there is.
+	decide func(plan.Observed) plan.Plan
+	// byHand: nothing happens but what lines say.
+	byHand bool
+	deaf   time.Duration
 
 	// disorder that was arranged beforehand: a crash at a write, a stale view at a pass; negative for none.
 	crashAtWrite, staleAtPass int
@@ -42,7 +46,7 @@ func (s *Script) begin() {
 	s.World = New(Options{PodStart: 10 * time.Second, RoundTrip: !s.teller.hushed})
 	s.World.Watch = func() { s.teller.happened(s.World) }
 	s.teller = teller{events: s.teller.events, hushed: s.teller.hushed}
-	s.crashAfter, s.stale, s.deaf = -1, View{}, 0
+	s.crashAfter, s.stale, s.deaf, s.byHand = -1, View{}, 0, false
 	s.controller = &Controller{
 		Next: plan.Next,
 		OnPass: func(p Pass) {
@@ -56,6 +60,9 @@ func (s *Script) begin() {
 		CrashAfter: s.nextCrash,
 		View:       s.nextView,
 		Deaf:       s.nextDeafness,
+	}
+	if s.decide != nil {
+		s.controller.Next = s.decide
 	}
 	s.World.ControlExperiments(&ExperimentController{
 		OnPass: func(p ExperimentPass) {
@@ -123,7 +130,7 @@ func (s *Script) Run(line string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", line, err)
 	}
-	if !instant[verb] {
+	if !instant[verb] && !s.byHand {
 		s.World.Run(s.World.Now())
 	}
 	return s.teller.flush(s.World) + answer, nil
@@ -181,9 +188,20 @@ func verbs() map[string]func(s *Script, args []string) (answer string, err error
 		"jump":     (*Script).jump,
 		"crash":    (*Script).crash,
 		"deaf":     (*Script).deafen,
+		"by":       (*Script).beginByHand,
+		"look":     (*Script).look,
+		"lead":     plain((*World).Lead),
+		"sync":     (*Script).syncSet,
+		"start":    (*Script).startPod,
+		"verdict":  (*Script).verdict,
+		"outcome":  (*Script).outcome,
+		"bend":     (*Script).bend,
 		"stale":    (*Script).staleView,
-		"events":   (*Script).events,
-		"status":   func(s *Script, _ []string) (string, error) { return s.teller.status(s.World), nil },
+
+		"terminated": (*Script).terminated,
+
+		"events": (*Script).events,
+		"status": func(s *Script, _ []string) (string, error) { return s.teller.status(s.World), nil },
 	}
 }
 
@@ -226,10 +244,19 @@ func withPods(do func(*World, string, int)) func(*Script, []string) (string, err
 }
 
 func (s *Script) create(args []string) (string, error) {
-	if len(args) == 0 {
-		return "", errors.New("a rollout needs a name")
-	}
 	s.begin()
+	if err := s.establish(args); err != nil {
+		return "", err
+	}
+	s.World.Control(s.controller)
+	return "", nil
+}
+
+// establish creates a Rollout, and what its line says that there is besides.
+func (s *Script) establish(args []string) error {
+	if len(args) == 0 {
+		return errors.New("a rollout needs a name")
+	}
 	ro := NewRollout(args[0], "v1", 1)
 	ro.Spec.Replicas = nil
 	for _, arg := range args[1:] {
@@ -237,7 +264,7 @@ func (s *Script) create(args []string) (string, error) {
 		if key == "start" {
 			start, err := time.ParseDuration(value)
 			if err != nil {
-				return "", err
+				return err
 			}
 			s.World.PodStart = start
 			continue
@@ -245,7 +272,7 @@ func (s *Script) create(args []string) (string, error) {
 		if key == "lag" {
 			lag, err := time.ParseDuration(value)
 			if err != nil {
-				return "", err
+				return err
 			}
 			s.World.SetLag = lag
 			continue
@@ -256,7 +283,7 @@ func (s *Script) create(args []string) (string, error) {
 		}
 		if key == "router" {
 			if err := s.World.Route(ro, value); err != nil {
-				return "", err
+				return err
 			}
 			continue
 		}
@@ -265,12 +292,11 @@ func (s *Script) create(args []string) (string, error) {
 			continue
 		}
 		if err := setField(ro, key, value); err != nil {
-			return "", err
+			return err
 		}
 	}
 	s.World.Create(ro)
-	s.World.Control(s.controller)
-	return "", nil
+	return nil
 }
 
 func (s *Script) set(args []string) (string, error) {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"maps"
@@ -28,15 +29,18 @@ type Canon struct {
 	Horizon time.Duration
 	// Lag is how many writes of a kind a view is behind at the most.
 	Lag int
+	// Late: deadlines may come before what is due. Where none does, it makes no difference when a controller wanted to be woken that is about to look.
+	Late bool
 	// Exact leaves nothing out but resourceVersions: pods have names, objects UIDs and generations. For tests of what the rest leaves out.
 	Exact bool
 
-	texts sync.Map // of a pointer to an object: *text
+	// texts are of pointers to objects. What was of use since the last Forget is in recent, what was before that and may be again in texts.
+	texts, recent sync.Map
 }
 
-// text is an object in JSON, its times taken out.
+// text is an object: a hash of its JSON without the times, and the times.
 type text struct {
-	json  []byte
+	sum   [16]byte
 	times []time.Time
 }
 
@@ -67,7 +71,9 @@ func (c *Canon) Append(b []byte, w *World) []byte {
 	}
 	if loop, ok := w.loop.(*Controller); ok {
 		b = c.Time(b, w, loop.due)
-		b = c.Time(b, w, loop.wake)
+		if c.Late || loop.due.IsZero() || loop.due.After(w.now) {
+			b = c.Time(b, w, loop.wake)
+		}
 		for _, pod := range slices.Sorted(maps.Keys(loop.refusals)) {
 			b = appendText(b, pod)
 			b = c.Time(b, w, loop.refusals[pod].At)
@@ -116,22 +122,34 @@ func appendKind[T Object](b []byte, c *Canon, w *World, of *collection[T]) []byt
 
 // object adds one object.
 func (c *Canon) object(b []byte, w *World, o Object) []byte {
-	var t *text
-	if known, ok := c.texts.Load(o); ok {
-		t = known.(*text)
-	} else {
-		t = c.textOf(o)
-		c.texts.Store(o, t)
-	}
-	b = append(b, t.json...)
+	t := c.known(o)
+	b = append(b, t.sum[:]...)
 	for _, at := range t.times {
 		b = c.Time(b, w, at)
 	}
 	return append(b, 0)
 }
 
-// Forget drops what is remembered of objects, which is much.
-func (c *Canon) Forget() { c.texts.Clear() }
+func (c *Canon) known(o Object) *text {
+	if known, ok := c.recent.Load(o); ok {
+		return known.(*text)
+	}
+	known, ok := c.texts.Load(o)
+	if !ok {
+		known = c.textOf(o)
+	}
+	c.recent.Store(o, known)
+	return known.(*text)
+}
+
+// Forget drops what is remembered of objects that were of no use since it was called last. Nothing may be written down meanwhile.
+func (c *Canon) Forget() {
+	c.texts.Clear()
+	for o, t := range c.recent.Range {
+		c.texts.Store(o, t)
+	}
+	c.recent.Clear()
+}
 
 // Time adds a time: how long ago it was, or how far ahead it is.
 func (c *Canon) Time(b []byte, w *World, at time.Time) []byte {
@@ -232,8 +250,8 @@ func inJSON(o Object) []byte {
 // cutTimes takes the times out of a text, in values of annotations and in the middle of messages too.
 func cutTimes(in []byte) *text {
 	const like, date = "2006-01-02T15:04:05Z", len("2006-01-02")
-	t := &text{json: make([]byte, 0, len(in))}
-	from := 0
+	t := &text{}
+	out, from := in[:0], 0 // in place: what is written is never longer than what was read
 	for i := date; i+len(like)-date <= len(in); i++ {
 		if in[i] != 'T' || in[i+len(like)-date-1] != 'Z' {
 			continue
@@ -242,10 +260,11 @@ func cutTimes(in []byte) *text {
 		if err != nil {
 			continue
 		}
-		t.json = append(append(t.json, in[from:i-date]...), 1)
+		out = append(append(out, in[from:i-date]...), 1)
 		t.times = append(t.times, at)
 		from = i - date + len(like)
 	}
-	t.json = append(t.json, in[from:]...)
+	sum := sha256.Sum256(append(out, in[from:]...))
+	t.sum = [16]byte(sum[:16])
 	return t
 }

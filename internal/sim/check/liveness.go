@@ -24,6 +24,8 @@ func (s *state) stuck() string {
 		switch {
 		case status.Message == "":
 			return "it is Degraded, and does not say why"
+		case s.overdue():
+			return "its deadline has passed, progressDeadlineAbort is set, and it is not aborted"
 		case status.Abort, strings.HasPrefix(status.Message, v1alpha1.ReasonInvalidSpec), s.now.Broken():
 			return ""
 		}
@@ -32,6 +34,15 @@ func (s *state) stuck() string {
 		return "nobody will look again"
 	}
 	return "it has no phase"
+}
+
+// overdue reports whether an update has timed out that is to be aborted when it does.
+func (s *state) overdue() bool {
+	ro := s.now.Rollout()
+	timedOut := slices.ContainsFunc(ro.Status.Conditions, func(c v1alpha1.RolloutCondition) bool {
+		return c.Type == v1alpha1.ConditionProgressing && c.Reason == v1alpha1.ReasonProgressDeadlineExceeded
+	})
+	return timedOut && ro.Spec.ProgressDeadlineAbort && updating(s.now) && !ro.Status.Abort && !ro.Spec.Paused
 }
 
 // live checks what only the whole graph can say: that no state leads back to itself, with nobody doing anything, by a way on which something is
@@ -44,23 +55,23 @@ func (s *search) live() {
 		}
 		leaves := false
 		for _, id := range component {
-			for _, e := range s.own[id] {
-				if e.wrote && inside[e.to] {
+			for _, l := range s.places[id].links[own] {
+				if l.writes > 0 && inside[l.to] {
 					s.result.Found = &Counterexample{
-						Rule: "live", Text: "it writes again and again, and nothing comes of it", steps: s.way(id), again: s.back(id, inside),
+						Rule: "live", Text: "it writes again and again, and nothing comes of it", steps: s.way(s.places[id].reached), again: s.back(id, inside),
 					}
 					return
 				}
-				leaves = leaves || !inside[e.to]
+				leaves = leaves || !inside[l.to]
 			}
 		}
 		if leaves {
 			continue
 		}
 		for _, id := range component {
-			st := s.replay(s.way(id))
-			if st.rest(); st.referee.Fault() != nil {
-				s.found(s.way(id), st.referee.Fault())
+			at := s.build(id).fork()
+			if at.rest(); at.referee.Fault() != nil {
+				s.found(s.way(s.places[id].reached), at.referee.Fault())
 				s.result.Found.again = s.back(id, inside)
 				return
 			}
@@ -68,48 +79,37 @@ func (s *search) live() {
 	}
 }
 
-// back is a way from a state back to itself that stays inside a component.
+// back is a way from a place back to itself that stays inside a component.
 func (s *search) back(from int32, inside map[int32]bool) []step {
-	type reached struct {
+	type stop struct {
 		id  int32
 		way []step
 	}
 	seen := map[int32]bool{}
-	at := []reached{{id: from}}
+	at := []stop{{id: from}}
 	for len(at) > 0 {
-		r := at[0]
+		here := at[0]
 		at = at[1:]
-		st := s.replay(append(s.way(from), r.way...))
-		for i, what := range slices.DeleteFunc(st.steps(), func(what step) bool { return !what.own() }) {
-			e := s.own[r.id][i]
-			way := append(slices.Clone(r.way), what)
+		for _, l := range s.places[here.id].links[own] {
+			way := append(slices.Clone(here.way), l.what)
 			switch {
-			case !inside[e.to]:
-			case e.to == from:
+			case !inside[l.to]:
+			case l.to == from:
 				return way
-			case !seen[e.to]:
-				seen[e.to] = true
-				at = append(at, reached{e.to, way})
+			case !seen[l.to]:
+				seen[l.to] = true
+				at = append(at, stop{l.to, way})
 			}
 		}
 	}
 	return nil
 }
 
-// replay takes steps from the beginning.
-func (s *search) replay(steps []step) *state {
-	st := s.world.begin(s.engine)
-	for _, what := range steps {
-		st.do(what)
-	}
-	return st
-}
-
 // components are the strongly connected components of the graph of what happens by itself, those with a cycle only.
 // (Tarjan, Depth-first search and linear graph algorithms, 1972; without recursion.)
 func (s *search) components() (all [][]int32) {
 	const unseen = -1
-	n := int32(len(s.own))
+	n := int32(len(s.places))
 	index, low := make([]int32, n), make([]int32, n)
 	for i := range index {
 		index[i] = unseen
@@ -126,14 +126,14 @@ func (s *search) components() (all [][]int32) {
 		calls = append(calls, frame{id: id})
 	}
 	for root := range n {
-		if index[root] != unseen {
+		if index[root] != unseen || s.places[root].reached < 0 {
 			continue
 		}
 		enter(root)
 		for len(calls) > 0 {
 			f := &calls[len(calls)-1]
-			if int(f.edge) < len(s.own[f.id]) {
-				to := s.own[f.id][f.edge].to
+			if links := s.places[f.id].links[own]; int(f.edge) < len(links) {
+				to := links[f.edge].to
 				f.edge++
 				if index[to] == unseen {
 					enter(to)
@@ -161,7 +161,7 @@ func (s *search) components() (all [][]int32) {
 					break
 				}
 			}
-			loops := slices.ContainsFunc(s.own[id], func(e edge) bool { return e.to == id })
+			loops := slices.ContainsFunc(s.places[id].links[own], func(l link) bool { return l.to == id })
 			if len(component) > 1 || loops {
 				all = append(all, component)
 			}

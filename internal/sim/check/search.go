@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/sluice-delivery/sluice/internal/sim"
@@ -18,14 +17,22 @@ const Horizon = time.Hour
 type Result struct {
 	World *World
 	// States are how many there are, Transitions how many steps lead from one to another, Rests in how many states nothing more happens, and
-	// Depth how many steps the farthest is away.
-	States, Transitions, Rests, Depth int
-	// Took is how long that was, where somebody looked at a clock.
+	// Depth how many steps the farthest is away. Places are how many there are where it makes no difference what may still happen.
+	States, Places, Transitions, Rests, Depth int
+	// Took is how much processor time that was, where somebody measured it.
 	Took time.Duration
 	// Complete: every state was visited.
 	Complete bool
 	// Found is the nearest state in which a rule is broken, nil if there is none.
 	Found *Counterexample
+}
+
+// Seen is a place that a search came to, for tests that compare searches.
+type Seen struct {
+	Summary string
+	Key     [16]byte
+	// Quiet: a delivery is due there that changes nothing.
+	Quiet bool
 }
 
 // Counterexample is the shortest way to a state in which a rule is broken.
@@ -40,41 +47,33 @@ type Counterexample struct {
 type Limits struct {
 	// States is the number of states after which it expands no more of them, 0 for all there are.
 	States int
-	// Workers are how many states are looked at together, 0 for as many as there are processors.
+	// Workers are how many places are expanded at the same time, 0 for as many as there are processors.
 	Workers int
 	// Exact tells states apart that differ in nothing which anybody looks at; for tests of what is left out otherwise.
 	Exact bool
-	// See is called for each state with a line about it, one at a time; may be nil.
-	See func(summary string)
+	// Unreduced takes every step from every state, where quiet deliveries are due too; for tests of what the reduction leaves out.
+	Unreduced bool
+	// See is called for each place that was reached when the search is over; may be nil.
+	See func(Seen)
 	// Tell is called now and then with how far it has come; may be nil.
 	Tell func(Result)
 }
 
-// node is a state that is to be looked at.
+// node is a state: where it is, and what may still happen.
 type node struct {
-	id int32
-	at *state
+	place int32
+	left  uint64
 }
 
-// edge leads from one state to another by itself.
-type edge struct {
-	to    int32
-	wrote bool
-}
-
-// search is one search.
+// search is one search: of the graph of places, which is computed as far as it is needed, times what may still happen.
 type search struct {
 	Limits
-	world  *World
-	engine explore.Engine
-	canon  *sim.Canon
-
-	mu      sync.Mutex
-	seen    map[key]int32
+	*graph
+	seen map[node]int32
+	// parents and steps lead back from each state, last are those of the last level.
 	parents []int32
 	steps   []step
-	own     [][]edge
-	next    []node
+	last    []node
 	result  Result
 }
 
@@ -83,111 +82,141 @@ func Search(ctx context.Context, w *World, engine explore.Engine, limits Limits)
 	if limits.Workers == 0 {
 		limits.Workers = runtime.GOMAXPROCS(0)
 	}
-	s := &search{Limits: limits, world: w, engine: engine, seen: map[key]int32{}, result: Result{World: w}}
-	s.canonize()
+	s := newSearch(w, engine, limits)
 	s.run(ctx)
 	if s.result.Found == nil && s.result.Complete {
 		s.live()
 	}
+	s.see()
 	s.result.States = len(s.parents)
 	return s.result
 }
 
-// canonize begins to write states down as the limits ask for.
-func (s *search) canonize() {
-	s.canon = &sim.Canon{Horizon: Horizon, Lag: s.world.Lag, Exact: s.Exact}
+func newSearch(w *World, engine explore.Engine, limits Limits) *search {
+	canon := &sim.Canon{Horizon: Horizon, Lag: w.Lag, Late: w.Delays > 0 || limits.Exact, Exact: limits.Exact}
+	s := &search{Limits: limits, graph: newGraph(w, engine, canon, limits.Workers), seen: map[node]int32{}, result: Result{World: w}}
+	s.add(node{0, w.budget().pack()}, -1, step{})
+	return s
 }
 
 func (s *search) run(ctx context.Context) {
-	first := s.world.begin(s.engine)
-	k, _ := first.key(s.canon, nil)
-	s.add(k, -1, step{}, first)
-	for level := 0; len(s.next) > 0; level++ {
-		at := s.next
-		s.next, s.result.Depth = nil, level
-		s.canon.Forget()
-		s.expand(ctx, at)
-		if ctx.Err() != nil || s.over() {
+	for level := 0; len(s.last) > 0; level++ {
+		at, first := s.last, len(s.parents)-len(s.last)
+		s.last, s.result.Depth = nil, level
+		s.compute(ctx, s.wanted(at))
+		if ctx.Err() != nil {
+			return
+		}
+		for i, n := range at {
+			s.visit(n, int32(first+i))
+			if s.result.Found != nil {
+				return
+			}
+		}
+		if s.States > 0 && len(s.parents) > s.States {
 			return
 		}
 		if s.Tell != nil {
 			so := s.result
-			so.States = len(s.parents)
+			so.States, so.Places = len(s.parents), len(s.places)
 			s.Tell(so)
 		}
 	}
 	s.result.Complete = true
 }
 
-// over reports whether a counterexample was found, or as many states as are wanted.
-func (s *search) over() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.result.Found != nil || s.States > 0 && len(s.parents) > s.States
-}
-
-// expand looks at all states of a level.
-func (s *search) expand(ctx context.Context, level []node) {
-	var workers sync.WaitGroup
-	taken := make(chan int, len(level))
-	for i := range level {
-		taken <- i
+// wanted is which steps of which places the states of a level need.
+func (s *search) wanted(level []node) map[int32]classes {
+	want := map[int32]classes{}
+	for _, n := range level {
+		want[n.place] |= unpack(n.left).classes()
 	}
-	close(taken)
-	for range s.Workers {
-		workers.Go(func() {
-			var buffer []byte
-			for i := range taken {
-				if ctx.Err() != nil || s.over() {
-					return
-				}
-				buffer = s.visit(level[i], buffer)
-				level[i].at = nil
-			}
-		})
-	}
-	workers.Wait()
+	return want
 }
 
 // visit takes every step that there is from a state.
-func (s *search) visit(n node, buffer []byte) []byte {
-	var own []edge
-	steps := n.at.steps()
-	for _, what := range steps {
-		next := n.at.fork()
-		var k key
-		wrote := false
-		if next.try(what); next.referee.Fault() == nil {
-			k, buffer = next.key(s.canon, buffer)
-			wrote = what.kind == pass && next.referee.Writes() > 0
-		}
-		s.mu.Lock()
-		s.result.Transitions++
-		if fault := next.referee.Fault(); fault != nil {
-			s.found(append(s.way(n.id), what), fault)
-			s.mu.Unlock()
-			return buffer
-		}
-		id, known := s.seen[k]
-		if !known {
-			id = s.add(k, n.id, what, next)
-		}
-		s.mu.Unlock()
-		if what.own() {
-			own = append(own, edge{id, wrote})
-		}
+func (s *search) visit(n node, id int32) {
+	p, left := &s.places[n.place], unpack(n.left)
+	if p.reached < 0 {
+		p.reached = id
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.own[n.id] = own
-	if len(own) == 0 {
+	if len(p.links[own]) == 0 {
 		s.result.Rests++
-		n.at.rest()
-		if fault := n.at.referee.Fault(); fault != nil {
-			s.found(s.way(n.id), fault)
+		if p.fault != nil {
+			s.found(s.way(id), p.fault)
+			return
 		}
 	}
-	return buffer
+	if p.quiet > 0 && !s.Unreduced && left.delays == 0 && left.stale == 0 {
+		s.take(p.links[own][:p.quiet], left, id)
+		return
+	}
+	for class := range p.links {
+		if left.classes()&(1<<class) != 0 {
+			s.take(p.links[class], left, id)
+		}
+	}
+}
+
+// take takes steps, as far as what may still happen has them.
+func (s *search) take(links []link, left budget, from int32) {
+	for _, l := range links {
+		after, ok := left.after(l.what)
+		if !ok {
+			continue
+		}
+		s.result.Transitions++
+		if l.to < 0 {
+			s.found(append(s.way(from), l.what), s.faults[-l.to-1])
+			return
+		}
+		s.add(node{l.to, after.pack()}, from, l.what)
+	}
+}
+
+// add notes a state, if nobody has seen it yet.
+func (s *search) add(n node, parent int32, by step) {
+	if _, known := s.seen[n]; known {
+		return
+	}
+	s.seen[n] = int32(len(s.parents))
+	s.parents, s.steps, s.last = append(s.parents, parent), append(s.steps, by), append(s.last, n)
+}
+
+// found notes the first counterexample.
+func (s *search) found(steps []step, fault *explore.Fault) {
+	if s.result.Found == nil {
+		s.result.Found = &Counterexample{Rule: fault.Rule, Text: fault.Text, steps: steps}
+	}
+}
+
+// way are the steps that lead to a state.
+func (s *search) way(id int32) []step {
+	var back []step
+	for ; id > 0; id = s.parents[id] {
+		back = append(back, s.steps[id])
+	}
+	way := make([]step, 0, len(back)+1)
+	for i := range back {
+		way = append(way, back[len(back)-1-i])
+	}
+	return way
+}
+
+// see counts the places that were reached, and shows them.
+func (s *search) see() {
+	for i := range s.places {
+		p := &s.places[i]
+		if p.reached < 0 {
+			continue
+		}
+		s.result.Places++
+		if s.See != nil {
+			at := s.build(int32(i))
+			k, _ := at.key(s.canon, nil)
+			s.See(Seen{Summary: at.referee.Summary(), Key: k, Quiet: p.quiet > 0})
+		}
+	}
 }
 
 // try takes a step, and has a panic be the fault that it is.
@@ -209,36 +238,4 @@ func (s *state) rest() {
 	if why := s.stuck(); why != "" {
 		s.referee.Fail("live", why+": "+s.referee.Summary())
 	}
-}
-
-// add notes a state that nobody has seen yet.
-func (s *search) add(k key, parent int32, by step, at *state) int32 {
-	id := int32(len(s.parents))
-	s.seen[k] = id
-	s.parents, s.steps, s.own = append(s.parents, parent), append(s.steps, by), append(s.own, nil)
-	s.next = append(s.next, node{id, at})
-	if s.See != nil {
-		s.See(at.referee.Summary())
-	}
-	return id
-}
-
-// found notes the first counterexample of a level.
-func (s *search) found(steps []step, fault *explore.Fault) {
-	if s.result.Found == nil {
-		s.result.Found = &Counterexample{Rule: fault.Rule, Text: fault.Text, steps: steps}
-	}
-}
-
-// way are the steps that lead to a state.
-func (s *search) way(id int32) []step {
-	var back []step
-	for ; id > 0; id = s.parents[id] {
-		back = append(back, s.steps[id])
-	}
-	way := make([]step, 0, len(back)+1)
-	for i := range back {
-		way = append(way, back[len(back)-1-i])
-	}
-	return way
 }

@@ -2,8 +2,7 @@ package check
 
 import (
 	"crypto/sha256"
-	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
@@ -19,12 +18,6 @@ type state struct {
 	left    budget
 }
 
-// budget is how often what may still happen: each of the world's moves, and kinds of disorder.
-type budget struct {
-	moves                       [16]uint8
-	all, stale, crashes, delays uint8
-}
-
 // kind is what kind of thing happens.
 type kind uint8
 
@@ -34,6 +27,7 @@ const (
 	start              // a pod becomes ready
 	tell               // an AnalysisRun that was terminated ends
 	judge              // an AnalysisRun comes to a verdict
+	end                // an Experiment comes to an outcome
 	tick               // nothing happens until the next deadline
 	act                // somebody does something, or something breaks
 )
@@ -41,9 +35,9 @@ const (
 // step is one thing that happens.
 type step struct {
 	kind kind
-	// which ReplicaSet, AnalysisRun or move, by its place.
+	// which ReplicaSet, AnalysisRun, Experiment or move, by its place.
 	which uint8
-	// verdict is the place of the verdict that an AnalysisRun comes to.
+	// verdict is the place of the verdict that an AnalysisRun or Experiment comes to.
 	verdict uint8
 	// behind is how many writes of each kind the controller's caches are behind.
 	behind behind
@@ -76,36 +70,58 @@ var verdicts = []v1alpha1.AnalysisPhase{
 func (w *World) begin(engine explore.Engine) *state {
 	s := &state{World: w, now: sim.New(sim.Options{})}
 	s.referee = explore.NewReferee(s.now, engine, w.Routed)
-	w.Furnish(s.now)
-	ro := sim.NewRollout("web", "v1", w.Replicas)
-	w.configure(ro)
-	s.now.Create(ro)
+	for _, line := range w.Lines {
+		do(s.now, line)
+	}
 	s.referee.Control(&sim.Controller{Next: engine})
 	if !w.Fresh {
 		s.now.Settle(Horizon)
 	}
-	for i, m := range w.Moves {
-		s.left.moves[i] = 1 + m.More
-	}
-	s.left.all, s.left.stale, s.left.crashes, s.left.delays = w.Total, w.Stale, w.Crashes, w.Delays
+	s.left = w.budget()
 	return s
 }
 
 // fork is the same state, to go on from in another way.
 func (s *state) fork() *state {
-	next := &state{World: s.World, now: s.now.Fork(s.Lag), left: s.left}
+	lag := s.Lag
+	if s.left.stale == 0 {
+		lag = 0 // and nobody will see anything old
+	}
+	next := &state{World: s.World, now: s.now.Fork(lag), left: s.left}
 	next.referee = s.referee.Fork(next.now)
 	return next
 }
 
-// steps are what may happen next, what happens by itself first.
-func (s *state) steps() []step {
+// stepsOf are the steps of a class. Those of passes that end in the middle depend on how much whole ones write.
+func (s *state) stepsOf(c class, links [number][]link) []step {
 	if s.now.Rollout() == nil {
 		return nil
 	}
-	var all []step
-	passes := !s.now.Loop().Due().IsZero() && !s.now.Loop().Due().After(s.now.Now())
-	if passes {
+	switch c {
+	case own:
+		return s.own()
+	case moved:
+		return s.moves()
+	case late:
+		if at := s.now.Deadline(); !at.IsZero() && len(s.own()) > 0 && s.own()[0].kind != tick {
+			return []step{{kind: tick, late: true}}
+		}
+	case crashed:
+		return crashes(links[own])
+	case lagged, laggedEnd:
+		return s.stale()
+	case laggedCrashed:
+		return crashes(links[lagged])
+	case laggedEndCrashed:
+		return crashes(links[laggedEnd])
+	case number:
+	}
+	return nil
+}
+
+// own are the steps that happen by themselves.
+func (s *state) own() (all []step) {
+	if s.passes() {
 		all = append(all, step{kind: pass})
 	}
 	for i := range s.now.Syncable() {
@@ -119,58 +135,74 @@ func (s *state) steps() []step {
 	}
 	for i, run := range s.now.Runs() {
 		if !analysis.Ended(run.Status.Phase) && !run.Spec.Terminate {
-			for v := range verdicts {
-				all = append(all, step{kind: judge, which: uint8(i), verdict: uint8(v)})
-			}
+			all = append(all, verdictsOf(judge, i)...)
 		}
 	}
-	if at := s.now.Deadline(); !at.IsZero() {
-		switch {
-		case len(all) == 0:
-			all = append(all, step{kind: tick})
-		case s.left.delays > 0:
-			all = append(all, step{kind: tick, late: true})
+	for i, ex := range s.now.Experiments() {
+		if !analysis.Ended(ex.Status.Phase) {
+			all = append(all, verdictsOf(end, i)...)
 		}
 	}
-	if passes {
-		all = s.disorder(all)
+	if len(all) == 0 && !s.now.Deadline().IsZero() {
+		all = append(all, step{kind: tick})
 	}
-	if s.left.all == 0 {
-		return all
+	return all
+}
+
+// passes reports whether the controller looks now.
+func (s *state) passes() bool {
+	due := s.now.Loop().Due()
+	return !due.IsZero() && !due.After(s.now.Now())
+}
+
+func verdictsOf(k kind, which int) (all []step) {
+	for v := range verdicts {
+		all = append(all, step{kind: k, which: uint8(which), verdict: uint8(v)})
 	}
+	return all
+}
+
+// moves are the moves that make a difference now.
+func (s *state) moves() (all []step) {
 	for i, m := range s.Moves {
-		if s.left.moves[i] > 0 && (m.Can == nil || m.Can(s.now)) {
+		if m.Can == nil || m.Can(s.now) {
 			all = append(all, step{kind: act, which: uint8(i)})
 		}
 	}
 	return all
 }
 
-// disorder adds passes of a controller whose caches are behind, or whose process ends in the middle.
-func (s *state) disorder(all []step) []step {
-	views := []behind{{}}
-	if s.left.stale > 0 {
-		views = s.views()
+// stale are the passes that see old objects.
+func (s *state) stale() (all []step) {
+	if !s.passes() {
+		return nil
 	}
-	for _, v := range views {
+	for _, v := range s.views() {
 		if v != (behind{}) {
 			all = append(all, step{kind: pass, behind: v})
-		}
-		if s.left.crashes == 0 {
-			continue
-		}
-		for n := 1; n < s.writes(v); n++ {
-			all = append(all, step{kind: pass, behind: v, crash: uint8(n)})
 		}
 	}
 	return all
 }
 
-// writes is how many writes the next pass does.
-func (s *state) writes(v behind) int {
-	trial := s.fork()
-	trial.try(step{kind: pass, behind: v})
-	return trial.referee.Writes()
+// crashes are the ways in which whole passes may end in the middle.
+func crashes(whole []link) (all []step) {
+	for _, l := range whole {
+		for n := uint8(1); n < l.writes && l.what.kind == pass; n++ {
+			all = append(all, step{kind: pass, behind: l.what.behind, crash: n})
+		}
+	}
+	return all
+}
+
+// can reports whether a step may happen now.
+func (s *state) can(what step) bool {
+	if _, ok := s.left.after(what); !ok {
+		return false
+	}
+	whole := what
+	whole.crash = 0
+	return slices.Contains(slices.Concat(s.own(), s.moves(), s.stepsOf(late, [number][]link{}), s.stale()), whole)
 }
 
 // views are all that the controller may see, of what its caches may still be behind.
@@ -192,16 +224,15 @@ func (s *state) views() (all []behind) {
 
 // do lets a step happen.
 func (s *state) do(next step) {
+	s.left, _ = s.left.after(next)
 	switch next.kind {
 	case pass:
 		loop := s.now.Loop().(*sim.Controller)
 		loop.View, loop.CrashAfter = nil, nil
 		if next.behind != (behind{}) {
-			s.left.stale--
 			loop.View = func() sim.View { return next.behind.view() }
 		}
 		if next.crash > 0 {
-			s.left.crashes--
 			loop.CrashAfter = func() int { return int(next.crash) }
 		}
 		loop.Act()
@@ -213,75 +244,28 @@ func (s *state) do(next step) {
 		s.now.Pronounce()
 	case judge:
 		s.now.Judge(s.now.Runs()[next.which], verdicts[next.verdict])
+	case end:
+		s.now.JudgeExperiment(s.now.Experiments()[next.which], verdicts[next.verdict])
 	case tick:
-		if next.late {
-			s.left.delays--
-		}
 		s.now.Jump(s.now.Deadline().Sub(s.now.Now()))
 	case act:
-		s.left.moves[next.which]--
-		s.left.all--
 		m := s.Moves[next.which]
 		if m.Approves {
 			s.referee.Approve()
 		}
-		s.referee.Person(func() { m.Do(s.now) })
+		s.referee.Person(func() { do(s.now, m.Line) })
 	}
 }
 
-// name is what a person calls a step, before it happens.
-func (s *state) name(next step) string {
-	switch next.kind {
-	case pass:
-		text := "the controller looks"
-		if next.behind != (behind{}) {
-			text += fmt.Sprintf(", its caches behind (%s)", next.behind)
-		}
-		if next.crash > 0 {
-			text += fmt.Sprintf(", and its process ends after %d writes", next.crash)
-		}
-		return text
-	case resync:
-		return "the ReplicaSet controller looks at " + s.now.Syncable()[next.which]
-	case start:
-		return "a pod of " + s.now.Starting()[next.which] + " becomes ready"
-	case tell:
-		return "a terminated AnalysisRun ends"
-	case judge:
-		return s.now.Runs()[next.which].Name + " is " + string(verdicts[next.verdict])
-	case tick:
-		text := s.now.Deadline().Sub(s.now.Now()).String() + " pass"
-		if next.late {
-			text += " before anything else happens"
-		}
-		return text
-	case act:
-		return strings.ToUpper(s.Moves[next.which].Name)
-	}
-	panic("no such step")
-}
-
-func (b behind) String() string {
-	var parts []string
-	for _, k := range []struct {
-		name string
-		n    uint8
-	}{{"rollout", b.rollout}, {"replicasets", b.replicaSets}, {"services", b.services}, {"routes", b.routes}, {"analysisruns", b.runs}} {
-		if k.n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", k.name, k.n))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// key tells states apart.
+// key tells places apart.
 type key [16]byte
 
 func (s *state) key(c *sim.Canon, buffer []byte) (key, []byte) {
 	b := c.Append(buffer[:0], s.now)
 	b = s.referee.Append(b, c)
-	b = append(b, s.left.moves[:]...)
-	b = append(b, s.left.all, s.left.stale, s.left.crashes, s.left.delays)
+	if s.left.stale > 0 {
+		b = append(b, 1)
+	}
 	sum := sha256.Sum256(b)
 	return key(sum[:16]), b
 }

@@ -6,34 +6,116 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/sim/explore"
 )
 
-// Story tells a counterexample step by step, with what there is after each one.
+// Story tells a counterexample: what is broken, the steps to it as a transcript in the language of internal/plan/testdata, and how to see it again.
 func (c *Counterexample) Story(w *World, engine explore.Engine) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "world %s: %s: %s\n", w.Name, c.Rule, c.Text)
-	s := w.begin(engine)
-	tell := func(n int, what step) {
-		if !slices.Contains(s.steps(), what) {
-			fmt.Fprintf(&b, "%3d. %s cannot happen here\n", n, what)
-			return
-		}
-		name := s.name(what)
-		s.try(what)
-		fmt.Fprintf(&b, "%3d. %s\n       %s\n", n, name, s.referee.Summary())
+	fmt.Fprintf(&b, "world %s: %s: %s\n\n", w.Name, c.Rule, c.Text)
+	t := c.Transcript(w, engine)
+	fmt.Fprintf(&b, "%s----\n%s\n", strings.Join(t.Lines, "\n")+"\n", t.Told)
+	if t.Err != nil {
+		fmt.Fprintf(&b, "the transcript ends here: %v\n", t.Err)
 	}
-	for i, what := range c.steps {
-		tell(i+1, what)
-	}
-	if len(c.again) > 0 {
-		fmt.Fprintln(&b, "and from here again and again:")
-		for i, what := range c.again {
-			tell(len(c.steps)+i+1, what)
-		}
+	if n := len(c.again); n > 0 {
+		fmt.Fprintf(&b, "the last %d steps repeat for as long as nobody does anything\n", n)
 	}
 	fmt.Fprintf(&b, "replay: make check WORLD=%s WAY=%s\n", w.Name, c.Way())
 	return b.String()
+}
+
+// Transcript is a counterexample in the language of transcripts.
+type Transcript struct {
+	// Lines are what happens, Told is what comes of it.
+	Lines []string
+	Told  string
+	// End is how the Rollout is doing then.
+	End string
+	// Err is why there are no more lines.
+	Err error
+}
+
+// Transcript plays a counterexample as a script: from the first line to the last, with the steps in their order by hand.
+func (c *Counterexample) Transcript(w *World, engine explore.Engine) (t Transcript) {
+	script := sim.NewScript()
+	script.Decide(engine)
+	say := func(line string) bool {
+		t.Lines = append(t.Lines, line)
+		defer func() {
+			if r := recover(); r != nil {
+				t.Err = fmt.Errorf("panic: %v", r)
+			}
+		}()
+		told, err := script.Run(line)
+		t.Told, t.Err = t.Told+told, err
+		return err == nil
+	}
+	lines := slices.Clone(w.Lines)
+	lines[0] += " start=0s"
+	if !w.Fresh {
+		lines = append(lines, "settle")
+	}
+	for _, line := range append(lines, "by hand") {
+		if !say(line) {
+			return t
+		}
+	}
+	at := w.begin(engine)
+	for _, what := range slices.Concat(c.steps, c.again) {
+		if !at.can(what) {
+			t.Err = fmt.Errorf("%s cannot happen here", what)
+			return t
+		}
+		for _, line := range at.lines(what) {
+			if !say(line) {
+				return t
+			}
+		}
+		at.try(what)
+	}
+	t.End = explore.NewReferee(script.World, engine, w.Routed).Summary()
+	return t
+}
+
+// lines are a step as a transcript has it.
+func (s *state) lines(what step) (lines []string) {
+	image := func(name string) string {
+		i := slices.IndexFunc(s.now.Versions(), func(v sim.Version) bool { return strings.HasSuffix(name, v.Hash) })
+		return s.now.Versions()[i].Image
+	}
+	switch what.kind {
+	case pass:
+		b := what.behind
+		for _, k := range []struct {
+			kind string
+			n    uint8
+		}{{"rollout", b.rollout}, {"replicasets", b.replicaSets}, {"services", b.services}, {"routes", b.routes}, {"analyses", b.runs}} {
+			if k.n > 0 {
+				lines = append(lines, fmt.Sprintf("stale %s %d", k.kind, k.n))
+			}
+		}
+		if what.crash > 0 {
+			lines = append(lines, fmt.Sprintf("crash after %d writes", what.crash))
+		}
+		return append(lines, "look")
+	case resync:
+		return []string{"sync " + image(s.now.Syncable()[what.which])}
+	case start:
+		return []string{"start " + image(s.now.Starting()[what.which])}
+	case tell:
+		return []string{"terminated"}
+	case judge:
+		return []string{fmt.Sprintf("verdict %d %s", what.which+1, verdicts[what.verdict])}
+	case end:
+		return []string{fmt.Sprintf("outcome %d %s", what.which+1, verdicts[what.verdict])}
+	case tick:
+		return []string{"jump " + s.now.Deadline().Sub(s.now.Now()).String()}
+	case act:
+		return []string{s.Moves[what.which].Line}
+	}
+	return nil
 }
 
 // Way is the counterexample in few characters: one word for each step.
@@ -46,7 +128,7 @@ func (c *Counterexample) Way() string {
 }
 
 // letters are those of the kinds of steps.
-const letters = "psrejtm"
+const letters = "psrejxtm"
 
 func (s step) String() string {
 	text := string(letters[s.kind])
@@ -61,7 +143,7 @@ func (s step) String() string {
 		}
 	case resync, start, act:
 		text += strconv.Itoa(int(s.which))
-	case judge:
+	case judge, end:
 		text += fmt.Sprintf("%d.%d", s.which, s.verdict)
 	case tick:
 		if s.late {
@@ -111,7 +193,7 @@ func parseStep(word string) (s step, err error) {
 		}
 	case resync, start, act:
 		s.which = number(rest)
-	case judge:
+	case judge, end:
 		which, verdict, _ := strings.Cut(rest, ".")
 		s.which, s.verdict = number(which), number(verdict)
 	case tick:

@@ -17,7 +17,7 @@ func Names() string {
 
 // Line is a result in one line.
 func Line(r Result) string {
-	text := fmt.Sprintf("%s: %d states, %d transitions, %d at rest, %d steps deep, %s", r.World.Name, r.States, r.Transitions, r.Rests, r.Depth, r.Took.Round(time.Millisecond))
+	text := fmt.Sprintf("%s: %d states in %d places, %d transitions, %d at rest, %d steps deep, %s", r.World.Name, r.States, r.Places, r.Transitions, r.Rests, r.Depth, r.Took.Round(time.Millisecond))
 	if !r.Complete {
 		text += ", not searched to its end"
 	}
@@ -40,18 +40,14 @@ func Table(all []Result) string {
 }
 
 func (w *World) contents() string {
-	pods := "pods"
-	if w.Replicas == 1 {
-		pods = "pod"
-	}
-	return fmt.Sprintf("%d %s; %s", w.Replicas, pods, w.Text)
+	return fmt.Sprintf("%s: `%s`", w.Text, strings.TrimPrefix(w.Lines[0], "rollout web "))
 }
 
 // bounds are what may happen in a world, and how often.
 func (w *World) bounds() string {
 	var parts []string
 	for _, m := range w.Moves {
-		text := m.Name
+		text := m.Line
 		if m.More > 0 {
 			text += fmt.Sprintf(" (%d times)", 1+m.More)
 		}

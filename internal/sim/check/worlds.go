@@ -1,26 +1,18 @@
 package check
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
-// World is a small world: a Rollout in it, and what may happen there, each so many times in one history.
+// World is a small world: a Rollout in it, and what may happen there, each so many times in one history. What is in it and what people do is
+// written in the language of transcripts (internal/plan/testdata).
 type World struct {
 	// Name is a word, Text what the world is for.
 	Name, Text string
-	Replicas   int32
-	// Strategy is that of the Rollout, and Spec what its spec has besides, in JSON.
-	Strategy, Spec string
-	// Services and Routes are the names of what is there before the Rollout, Templates those of AnalysisTemplates.
-	Services, Templates []string
-	Routes              []string
+	// Lines make the world: the first one the Rollout with what it names.
+	Lines []string
 	// Routed: canaries have Services or routers.
 	Routed bool
 	// Moves are what people and fate may do, at most 16; Total how many of them all together happen in one history.
@@ -36,247 +28,208 @@ type World struct {
 	Small bool
 }
 
-// Move is something that may happen.
-type Move struct {
-	Name string
-	// More is how often it may happen after the first time.
-	More uint8
-	// Can reports whether it makes sense now; nil for always.
-	Can func(*sim.World) bool
-	Do  func(*sim.World)
-	// Approves: whoever does it is content with the version that is being updated to.
-	Approves bool
-}
+// hands do what lines say.
+var hands = sim.NewHands()
 
-// Furnish puts into the world what the Rollout names.
-func (w *World) Furnish(in *sim.World) {
-	for _, name := range w.Services {
-		in.CreateService(name)
-	}
-	for _, name := range w.Templates {
-		in.CreateTemplate(name)
-	}
-	for _, kind := range w.Routes {
-		if kind == "HTTPRoute" {
-			in.PutRoute(sim.HTTPRoute("web", w.Services[0]))
-		} else {
-			in.PutRoute(sim.Ingress("web", w.Services[0]))
-		}
+// do carries out a line of a world, which is right or a mistake of this package.
+func do(in *sim.World, line string) {
+	if err := hands.Do(in, line); err != nil {
+		panic(fmt.Sprintf("world: %v", err))
 	}
 }
 
-func (w *World) configure(ro *v1alpha1.Rollout) {
-	ro.Spec.Strategy = v1alpha1.RolloutStrategy{}
-	read := func(text string, into any) {
-		if text == "" {
-			return
-		}
-		if err := json.Unmarshal([]byte(text), into); err != nil {
-			panic(fmt.Sprintf("world %s: %v", w.Name, err))
-		}
+// Routers and Services of the worlds, and a Rollout that a person promotes.
+const (
+	steps     = ` steps="weight 50; pause"`
+	gateway   = `rollout web replicas=2 router=gateway` + steps
+	blueGreen = `rollout web replicas=2 services="web-active web-preview" blueGreen=web-active preview=web-preview autoPromotion=false`
+	one       = ` replicas=1`
+)
+
+// people are what people do in most worlds.
+var people = []Move{image("v2"), image("v1"), promote(), abort(), retry()}
+
+func also(moves ...Move) []Move { return append(append([]Move{}, people...), moves...) }
+
+// often lets moves happen three times each in one history.
+func often(moves ...Move) []Move {
+	all := append([]Move{}, moves...)
+	for i := range all {
+		all[i].More = 2
 	}
-	read(w.Strategy, &ro.Spec.Strategy)
-	read(w.Spec, &ro.Spec)
+	return all
 }
 
-// twice lets a move happen twice in one history.
-func twice(m Move) Move {
-	m.More = 1
-	return m
-}
-
-func image(name string) Move {
-	return Move{
-		Name: "new image " + name,
-		Can:  func(w *sim.World) bool { return w.Rollout().Spec.Template.Spec.Containers[0].Image != name },
-		Do:   func(w *sim.World) { w.SetImage(name) },
-	}
-}
-
-func updating(w *sim.World) bool {
-	s := w.Rollout().Status
-	return s.StableRS != "" && s.StableRS != s.CurrentPodHash
-}
-
-func abort() Move {
-	return Move{Name: "abort", Can: func(w *sim.World) bool { return updating(w) && !w.Rollout().Status.Abort }, Do: (*sim.World).Abort}
-}
-
-func retry() Move {
-	return Move{Name: "retry", Can: func(w *sim.World) bool { return w.Rollout().Status.Abort }, Do: (*sim.World).Retry}
-}
-
-func promote() Move {
-	return Move{
-		Name: "promote", Do: (*sim.World).Promote, Approves: true,
-		Can: func(w *sim.World) bool { return len(w.Rollout().Status.PauseConditions) > 0 },
-	}
-}
-
-func promoteFull() Move {
-	return Move{Name: "promote full", Can: updating, Do: (*sim.World).PromoteFull, Approves: true}
-}
-
-func scale(n int32) Move {
-	return Move{
-		Name: fmt.Sprintf("scale to %d", n), Do: func(w *sim.World) { w.Scale(n) },
-		Can: func(w *sim.World) bool { return *w.Rollout().Spec.Replicas != n },
-	}
-}
-
-func hold() Move {
-	return Move{Name: "spec.paused", Can: func(w *sim.World) bool { return !w.Rollout().Spec.Paused }, Do: func(w *sim.World) { w.Pause(true) }}
-}
-
-func resume() Move {
-	return Move{Name: "no spec.paused", Can: func(w *sim.World) bool { return w.Rollout().Spec.Paused }, Do: func(w *sim.World) { w.Pause(false) }}
-}
-
-func has(w *sim.World, image string) bool {
-	return slices.ContainsFunc(w.Versions(), func(v sim.Version) bool { return v.Image == image })
-}
-
-func kill(image string) Move {
-	return Move{
-		Name: "a pod of " + image + " dies", Do: func(w *sim.World) { w.Kill(image, 1) },
-		Can: func(w *sim.World) bool {
-			return slices.ContainsFunc(w.Versions(), func(v sim.Version) bool { return v.Image == image && v.Pods > 0 })
-		},
-	}
-}
-
-func deleteSet(image string) Move {
-	return Move{
-		Name: "the ReplicaSet of " + image + " is deleted",
-		Can:  func(w *sim.World) bool { return has(w, image) }, Do: func(w *sim.World) { w.DeleteReplicaSet(image) },
-	}
-}
-
-// point has somebody edit what a Service selects: the version of an image, none if there is none of that image.
-func point(service, at string) Move {
-	return Move{
-		Name: service + " is pointed at " + at,
-		Do: func(w *sim.World) {
-			hash := "0000000000"
-			for _, v := range w.Versions() {
-				if v.Image == at {
-					hash = v.Hash
-				}
-			}
-			w.EditService(service, func(s *corev1.Service) { s.Spec.Selector[v1alpha1.PodTemplateHashLabel] = hash })
-		},
-	}
-}
-
-func breaks(image string) Move {
-	return Move{Name: image + " breaks", Do: func(w *sim.World) { w.SetFate(image, sim.Fate{Broken: true}) }}
-}
-
-func refuse() Move {
-	return Move{Name: "no more ReplicaSets are taken", Do: func(w *sim.World) { w.Refuse("no more of these") }}
-}
-
-func allow() Move {
-	return Move{Name: "ReplicaSets are taken again", Do: func(w *sim.World) { w.Refuse("") }}
-}
-
-// Worlds are those that are searched.
+// Worlds are those that are searched. Those of one pod have room for many moves and crashes, those of two or three pods for few.
 var Worlds = []*World{
 	{
-		Name: "canary", Text: "two steps, one of them a pause; people and a crash", Small: true, Replicas: 2,
-		Strategy: `{"canary": {"steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves:    []Move{image("v2"), image("v1"), promote(), abort(), retry()}, Total: 3, Crashes: 1, Stale: 1, Lag: 1,
+		Name: "canary", Text: "two steps, one of them a pause; a crash and caches that lag", Small: true,
+		Lines: []string{`rollout web replicas=2` + steps},
+		Moves: people, Total: 3, Crashes: 1, Stale: 1, Lag: 1,
 	},
 	{
-		Name: "canary-versions", Text: "three versions that overtake each other", Replicas: 2,
-		Strategy: `{"canary": {"steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves:    []Move{twice(image("v2")), image("v3"), image("v1"), twice(promote()), abort(), retry(), promoteFull()}, Total: 4, Crashes: 1,
+		Name: "canary-people", Text: "people who change their mind again and again, and a process that dies again and again",
+		Lines: []string{`rollout web replicas=1` + steps},
+		Moves: often(also(promoteFull())...), Total: 5, Crashes: 15,
 	},
 	{
-		Name: "canary-hands", Text: "pods die and ReplicaSets are deleted in the middle of an update", Replicas: 2,
-		Strategy: `{"canary": {"maxSurge": 1, "maxUnavailable": 0, "steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves:    []Move{image("v2"), image("v1"), promote(), abort(), kill("v1"), kill("v2"), deleteSet("v1"), deleteSet("v2"), scale(3), scale(0)},
-		Total:    4,
+		Name: "canary-versions", Text: "three versions that supersede each other",
+		Lines: []string{`rollout web replicas=2` + steps},
+		Moves: often(also(image("v3"), promoteFull(), lead())...), Total: 3, Crashes: 6,
 	},
 	{
-		Name: "rolling", Text: "an update without steps", Replicas: 3,
-		Strategy: `{"canary": {"maxSurge": 1, "maxUnavailable": 1}}`,
-		Moves:    []Move{image("v2"), image("v1"), kill("v1"), scale(1), abort()}, Total: 3,
+		Name: "canary-hands", Text: "pods die and ReplicaSets are deleted during an update",
+		Lines: []string{`rollout web replicas=2 maxSurge=1 maxUnavailable=0` + steps},
+		Moves: often(also(kill("v1"), kill("v2"), unready("v1"), deleteSet("v1"), deleteSet("v2"), scale(3), scale(0))...), Total: 3, Crashes: 3,
 	},
 	{
-		Name: "rolling-stale", Text: "an update without steps, caches behind", Replicas: 2,
-		Strategy: `{"canary": {"maxSurge": 1, "maxUnavailable": 0}}`,
-		Moves:    []Move{image("v2"), image("v3"), scale(1), abort()}, Total: 2, Stale: 2, Crashes: 1, Lag: 2,
+		Name: "rolling", Text: "an update without steps",
+		Lines: []string{`rollout web replicas=3 maxSurge=1 maxUnavailable=1`},
+		Moves: often(image("v2"), image("v1"), image("v3"), kill("v1"), scale(1), abort(), retry()), Total: 3, Crashes: 2,
 	},
 	{
-		Name: "services", Text: "a canary with Services and no router", Routed: true, Replicas: 2, Services: []string{"web-stable", "web-canary"},
-		Strategy: `{"canary": {"stableService": "web-stable", "canaryService": "web-canary", "steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves:    []Move{image("v2"), image("v1"), promote(), abort(), retry(), deleteSet("v1"), point("web-stable", "v2"), point("web-stable", "nobody")}, Total: 3,
+		Name: "rolling-stale", Text: "an update without steps, caches two writes behind",
+		Lines: []string{`rollout web replicas=2 maxSurge=1 maxUnavailable=0`},
+		Moves: often(image("v2"), image("v3"), scale(1), abort()), Total: 2, Stale: 2, Crashes: 4, Lag: 2,
 	},
 	{
-		Name: "gateway", Text: "a routed canary", Routed: true, Small: true, Replicas: 1, Services: []string{"web-stable", "web-canary"}, Routes: []string{"HTTPRoute"},
-		Strategy: `{"canary": {"stableService": "web-stable", "canaryService": "web-canary", "scaleDownDelaySeconds": 30,
-			"trafficRouting": {"gatewayAPI": {"httpRoute": "web"}}, "steps": [{"setWeight": 20}, {"pause": {}}]}}`,
+		Name: "first", Text: "the first deployment, and an update in the middle of it", Fresh: true,
+		Lines: []string{`rollout web replicas=2 maxSurge=1 maxUnavailable=0`},
+		Moves: often(image("v2"), kill("v1"), deleteSet("v1"), scale(1), hold(), resume()), Total: 2, Crashes: 4, Stale: 1, Lag: 1,
+	},
+	{
+		Name: "services", Text: "a canary with Services and no router", Routed: true,
+		Lines: []string{`rollout web replicas=2 services="web-stable web-canary" stableService=web-stable canaryService=web-canary` + steps},
+		Moves: often(also(deleteSet("v1"), point("web-stable", "v2"), point("web-stable", "nobody"), deleteService("web-stable"), makeService("web-stable"))...),
+		Total: 3, Crashes: 3,
+	},
+	{
+		Name: "gateway", Text: "a routed canary", Routed: true, Small: true,
+		Lines: []string{gateway + one + ` scaleDownDelay=30`},
 		Moves: []Move{image("v2"), image("v1"), promote(), abort()}, Total: 2, Crashes: 1,
 	},
 	{
-		Name: "gateway-hands", Text: "a routed canary whose pods and ReplicaSets go", Routed: true, Replicas: 2, Services: []string{"web-stable", "web-canary"}, Routes: []string{"HTTPRoute"},
-		Strategy: `{"canary": {"stableService": "web-stable", "canaryService": "web-canary", "scaleDownDelaySeconds": 30,
-			"trafficRouting": {"gatewayAPI": {"httpRoute": "web"}}, "steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves: []Move{image("v2"), image("v3"), image("v1"), promote(), abort(), retry(), kill("v1"), deleteSet("v1"), deleteSet("v2")}, Total: 3,
+		Name: "gateway-hands", Text: "a routed canary whose ReplicaSets go, and whose route is edited", Routed: true,
+		Lines: []string{gateway + one + ` scaleDownDelay=30`},
+		Moves: often(also(image("v3"), kill("v1"), deleteSet("v1"), deleteSet("v2"), bend("HTTPRoute", 100), bend("HTTPRoute", 0), deleteRoute("HTTPRoute"), restoreRoute("HTTPRoute"))...),
+		Total: 3, Crashes: 6,
 	},
 	{
-		Name: "dynamic", Text: "a routed canary with dynamicStableScale", Routed: true, Replicas: 2, Services: []string{"web-stable", "web-canary"}, Routes: []string{"HTTPRoute"},
-		Strategy: `{"canary": {"stableService": "web-stable", "canaryService": "web-canary", "dynamicStableScale": true,
-			"trafficRouting": {"gatewayAPI": {"httpRoute": "web"}}, "steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves: []Move{image("v2"), image("v1"), promote(), abort(), retry(), kill("v1"), scale(3)}, Total: 3, Crashes: 1,
+		Name: "gateway-stale", Text: "a routed canary, caches behind", Routed: true, Small: true,
+		Lines: []string{gateway + one},
+		Moves: []Move{image("v2"), promote(), abort()}, Total: 2, Stale: 1, Crashes: 1, Lag: 1,
 	},
 	{
-		Name: "ping-pong", Text: "a routed canary with two equal Services", Routed: true, Replicas: 1, Services: []string{"web-ping", "web-pong"}, Routes: []string{"HTTPRoute"},
-		Strategy: `{"canary": {"pingPong": {"pingService": "web-ping", "pongService": "web-pong"},
-			"trafficRouting": {"gatewayAPI": {"httpRoute": "web"}}, "steps": [{"setWeight": 50}, {"pause": {}}]}}`,
-		Moves: []Move{image("v2"), image("v3"), image("v1"), twice(promote()), abort(), retry()}, Total: 3, Crashes: 1,
+		Name: "gateway-versions", Text: "a routed canary, three versions and both delays", Routed: true,
+		Lines: []string{gateway + one + ` scaleDownDelay=30 abortScaleDownDelay=10`},
+		Moves: often(also(image("v3"), promoteFull(), lead())...), Total: 4, Crashes: 6,
 	},
 	{
-		Name: "two-routers", Text: "a canary with two routers", Routed: true, Small: true, Replicas: 1, Services: []string{"web-stable", "web-canary"}, Routes: []string{"HTTPRoute", "Ingress"},
-		Strategy: `{"canary": {"stableService": "web-stable", "canaryService": "web-canary",
-			"trafficRouting": {"gatewayAPI": {"httpRoute": "web"}, "nginx": {"stableIngress": "web"}}, "steps": [{"setWeight": 50}, {"pause": {}}]}}`,
+		Name: "dynamic", Text: "a routed canary with dynamicStableScale", Routed: true,
+		Lines: []string{gateway + ` dynamicStableScale=true`},
+		Moves: often(also(kill("v1"), scale(3), bend("HTTPRoute", 100), lead())...), Total: 2, Crashes: 6,
+	},
+	{
+		Name: "enforce-max-surge", Text: "a routed canary with dynamicStableScale and enforceMaxSurge", Routed: true,
+		Lines: []string{gateway + ` dynamicStableScale=true enforceMaxSurge=true maxSurge=1`},
+		Moves: often(also(image("v3"), kill("v1"), scale(3), deleteSet("v1"))...), Total: 2, Crashes: 6,
+	},
+	{
+		Name: "room", Text: "a routed canary with no room to spare, whose stable version is deleted", Routed: true, Small: true,
+		Lines: []string{gateway + ` dynamicStableScale=true enforceMaxSurge=true maxSurge=0 maxUnavailable=1`},
+		Moves: []Move{image("v2"), image("v3"), deleteSet("v1")}, Total: 3,
+	},
+	{
+		Name: "ping-pong", Text: "a routed canary with two equal Services", Routed: true,
+		Lines: []string{`rollout web replicas=1 services="web-ping web-pong" pingPong="web-ping web-pong" router=gateway` + steps},
+		Moves: often(also(image("v3"), deleteSet("v1"))...), Total: 4, Crashes: 6,
+	},
+	{
+		Name: "two-routers", Text: "a canary with two routers", Routed: true, Small: true,
+		Lines: []string{`rollout web replicas=1 router=both` + steps},
 		Moves: []Move{image("v2"), image("v1"), promote(), abort()}, Total: 2, Crashes: 1, Stale: 1, Lag: 1,
 	},
 	{
-		Name: "blue-green", Text: "a gate that a person opens", Small: true, Replicas: 1, Services: []string{"web-active", "web-preview"},
-		Strategy: `{"blueGreen": {"activeService": "web-active", "previewService": "web-preview", "autoPromotionEnabled": false}}`,
-		Moves:    []Move{image("v2"), image("v1"), promote(), abort()}, Total: 2, Crashes: 1, Delays: 1,
+		Name: "two-routers-hands", Text: "a canary with two routers, one of which is edited", Routed: true,
+		Lines: []string{`rollout web replicas=1 router=both` + steps},
+		Moves: often(also(bend("Ingress", 100), bend("HTTPRoute", 0), deleteRoute("Ingress"), restoreRoute("Ingress"))...), Total: 3, Crashes: 6,
 	},
 	{
-		Name: "blue-green-hands", Text: "ReplicaSets deleted and Services edited in the pause", Replicas: 2, Services: []string{"web-active", "web-preview"},
-		Strategy: `{"blueGreen": {"activeService": "web-active", "previewService": "web-preview", "autoPromotionEnabled": false}}`,
-		Moves: []Move{
-			image("v2"), image("v1"), promote(), abort(), retry(), deleteSet("v1"), deleteSet("v2"),
-			point("web-active", "v2"), point("web-active", "nobody"), kill("v1"),
-		}, Total: 3,
+		Name: "blue-green", Text: "a gate that a person opens", Small: true,
+		Lines: []string{blueGreen + one},
+		Moves: []Move{image("v2"), image("v1"), promote(), abort()}, Total: 2, Crashes: 1, Delays: 1,
 	},
 	{
-		Name: "blue-green-versions", Text: "three versions, previewReplicaCount and both delays", Replicas: 2, Services: []string{"web-active", "web-preview"},
-		Strategy: `{"blueGreen": {"activeService": "web-active", "previewService": "web-preview", "autoPromotionEnabled": false,
-			"previewReplicaCount": 1, "scaleDownDelaySeconds": 30, "abortScaleDownDelaySeconds": 10}}`,
-		Moves: []Move{image("v2"), image("v3"), image("v1"), twice(promote()), abort(), retry(), promoteFull()}, Total: 4, Delays: 1,
+		Name: "blue-green-gate", Text: "hands on the active Service and the stable ReplicaSet before the gate", Small: true,
+		Lines: []string{blueGreen + one},
+		Moves: []Move{image("v2"), abort(), deleteSet("v1"), point("web-active", "v2"), point("web-active", "nobody")}, Total: 3,
 	},
 	{
-		Name: "analysis", Text: "a step that measures, with any verdict", Replicas: 1, Templates: []string{"smoke"},
-		Strategy: `{"canary": {"steps": [{"setWeight": 50}, {"analysis": {"templates": [{"templateName": "smoke"}]}}]}}`,
-		Moves:    []Move{image("v2"), image("v1"), promote(), abort(), retry()}, Total: 3, Crashes: 1, Stale: 1, Lag: 1,
+		Name: "blue-green-people", Text: "people who change their mind again and again, a process that dies again and again, deadlines that come early",
+		Lines: []string{blueGreen + one},
+		Moves: often(also(promoteFull())...), Total: 5, Crashes: 6, Delays: 1,
 	},
 	{
-		Name: "blue-green-analysis", Text: "analyses before and after the switch, with any verdict", Replicas: 1, Services: []string{"web-active", "web-preview"}, Templates: []string{"smoke"},
-		Strategy: `{"blueGreen": {"activeService": "web-active", "previewService": "web-preview",
-			"prePromotionAnalysis": {"templates": [{"templateName": "smoke"}]}, "postPromotionAnalysis": {"templates": [{"templateName": "smoke"}]}}}`,
-		Moves: []Move{image("v2"), image("v1"), promote(), abort(), retry(), deleteSet("v1")}, Total: 3, Crashes: 1,
+		Name: "blue-green-hands", Text: "ReplicaSets deleted and Services edited in the pause",
+		Lines: []string{blueGreen},
+		Moves: often(also(deleteSet("v1"), deleteSet("v2"), point("web-active", "v2"), point("web-active", "nobody"), kill("v1"), deleteService("web-active"), makeService("web-active"))...),
+		Total: 3, Crashes: 6,
 	},
 	{
-		Name: "broken", Text: "pods that never start, ReplicaSets that are refused, and a deadline", Replicas: 2,
-		Strategy: `{"canary": {"steps": [{"setWeight": 50}, {"pause": {}}]}}`, Spec: `{"progressDeadlineSeconds": 60, "progressDeadlineAbort": true}`,
-		Moves: []Move{image("v2"), image("v3"), image("v1"), breaks("v2"), refuse(), allow(), abort(), retry(), hold(), resume()}, Total: 4, Delays: 1,
+		Name: "blue-green-rename", Text: "the active Service gets another name", Small: true,
+		Lines: []string{blueGreen + one, `service web-active-2`},
+		Moves: []Move{image("v2"), promote(), set("active web-active-2"), set("active web-active"), abort()}, Total: 3,
+	},
+	{
+		Name: "blue-green-versions", Text: "three versions, previewReplicaCount and both delays",
+		Lines: []string{blueGreen + ` previewReplicas=1 scaleDownDelay=30 abortScaleDownDelay=10`},
+		Moves: often(also(image("v3"), promoteFull())...), Total: 4, Crashes: 3,
+	},
+	{
+		Name: "analysis", Text: "a step that measures, with any verdict",
+		Lines: []string{`rollout web replicas=1 template=smoke steps="weight 50; analysis smoke"`},
+		Moves: often(people...), Total: 4, Crashes: 6,
+	},
+	{
+		Name: "background", Text: "an analysis in the background, with any verdict, and a Rollout that is paused",
+		Lines: []string{`rollout web replicas=1 template=smoke background=smoke` + steps},
+		Moves: often(also(hold(), resume(), lead())...), Total: 3, Crashes: 6,
+	},
+	{
+		Name: "blue-green-analysis", Text: "analyses before and after the switch, with any verdict",
+		Lines: []string{`rollout web replicas=1 template=smoke services="web-active web-preview" blueGreen=web-active preview=web-preview pre=smoke post=smoke`},
+		Moves: often(also(deleteSet("v1"), point("web-active", "v2"))...), Total: 3, Crashes: 6,
+	},
+	{
+		Name: "experiment", Text: "a step that is an Experiment, with any outcome",
+		Lines: []string{`rollout web replicas=1 steps="weight 50; experiment trial:canary for 1m"`},
+		Moves: often(also(lead())...), Total: 3, Crashes: 6,
+	},
+	{
+		Name: "broken", Text: "pods that never start, ReplicaSets that are refused, and a deadline",
+		Lines: []string{`rollout web replicas=1 progressDeadlineSeconds=60 progressDeadlineAbort=true` + steps},
+		Moves: often(also(image("v3"), breaks("v2"), refuse(), allow(), hold(), resume())...), Total: 4, Crashes: 3,
+	},
+	{
+		Name: "deadline", Text: "progressDeadlineAbort is set at any moment", Small: true,
+		Lines: []string{`rollout web replicas=1 progressDeadlineSeconds=60` + steps},
+		Moves: []Move{image("v2"), breaks("v2"), set("progressDeadlineAbort true"), abort(), retry()}, Total: 3,
+	},
+	{
+		Name: "restart", Text: "pods that are restarted, during updates too",
+		Lines: []string{`rollout web replicas=2 maxSurge=1 maxUnavailable=0` + steps},
+		Moves: often(image("v2"), promote(), abort(), restart(), kill("v1"), lead()), Total: 3, Crashes: 3,
+	},
+	{
+		Name: "workload", Text: "a template that comes from a Deployment, which is scaled down",
+		Lines: []string{`rollout web replicas=2 workloadRef=Deployment scaleDown=progressively` + steps, `workload replicas=2`},
+		Moves: often(workload("image=v2"), workload("image=v1"), promote(), abort(), retry(), scale(1), Move{Line: "workload gone", Can: hasWorkload}, Move{Line: "workload image=v1 replicas=2", Can: hasNoWorkload}),
+		Total: 3, Crashes: 3,
+	},
+	{
+		Name: "strategies", Text: "canary becomes blue-green and goes back",
+		Lines: []string{`rollout web replicas=1 services=web-active` + steps},
+		Moves: often(also(set("blueGreen web-active"), set(`canary "weight 50; pause"`), deleteSet("v1"))...), Total: 3, Crashes: 6,
 	},
 }
 

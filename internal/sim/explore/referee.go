@@ -13,6 +13,8 @@ import (
 type Referee struct {
 	h      *history
 	writes int
+	// whole: all of the last pass was done, and nothing was refused.
+	whole bool
 }
 
 // NewReferee watches a World from before anything has happened there. Routed says that canaries of it have Services or routers.
@@ -45,9 +47,9 @@ func (r *Referee) Control(c *sim.Controller) {
 }
 
 func (r *Referee) pass(p sim.Pass) {
-	r.writes = p.Writes
+	r.writes, r.whole = p.Writes, p.Whole() && len(p.PodRefusals)+len(p.RouteRefusals) == 0
 	rules := &r.h.rules
-	clear(rules.told)
+	rules.told = map[string]bool{}
 	rules.passes, rules.busy = 0, 0
 	rules.pass(p)
 }
@@ -57,7 +59,7 @@ func (r *Referee) Fork(w *sim.World) *Referee {
 	h := *r.h
 	next := &Referee{h: &h}
 	rules := &h.rules
-	rules.told = map[string]bool{}
+	rules.told = nil // which each pass begins
 	rules.served, rules.approved, rules.left = maps.Clone(rules.served), maps.Clone(rules.approved), maps.Clone(rules.left)
 	rules.weights.left, rules.weights.carrying = maps.Clone(rules.weights.left), maps.Clone(rules.weights.carrying)
 	next.attend(w)
@@ -78,6 +80,9 @@ func (r *Referee) Fault() *Fault { return r.h.fault }
 
 // Writes is how many writes the last pass did.
 func (r *Referee) Writes() int { return r.writes }
+
+// Whole reports whether all of the last pass was done, with nothing refused.
+func (r *Referee) Whole() bool { return r.whole }
 
 // End checks a World in which the Rollout is Healthy and nothing will happen any more.
 func (r *Referee) End() { r.h.rules.end() }
