@@ -25,7 +25,7 @@ func TestFaultsOfTheCore(t *testing.T) {
 		"1: blue-green keeps a Service at a version whose ReplicaSet was deleted": {"blue-green-gate", "repair", staysAtGone, 8},
 		"1: blue-green takes the last pods away with an abort":                    {"blue-green-gate", "last", takesLast, 9},
 		"2: an active Service that was edited by hand is not repaired":            {"blue-green-gate", "repair", repairsNothing, 2},
-		"2: an edit of the active Service counts as a promotion":                  {"blue-green-gate", "gate", promotesByEdit, 0},
+		"2: an edit of the active Service counts as a promotion":                  {"blue-green-gate", "gate", promotesByEdit, 8},
 		"3: a Service that the spec names no more is given back at once":          {"blue-green-rename", "release", givesBack, 5},
 		"8: progressDeadlineAbort does nothing once the deadline has passed":      {"deadline", "live", abortsInTimeOnly, 25},
 		"12: what carries everything holds the room that the new version needs":   {"room", "live", holdsRoom, 15},

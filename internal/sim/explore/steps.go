@@ -108,11 +108,21 @@ func (r *rules) promotion(p sim.Pass, s spec.Rollout) {
 		if now := r.world.Selects(strategy.ActiveService); now != to.StableRS && p.Whole() && !r.meddled {
 			r.history.fail("promotion", "%s is promoted while %s selects %s", to.StableRS, strategy.ActiveService, now)
 		}
+		if closed := r.closed(strategy, to, to.StableRS); closed != "" && !r.mayBePromoted(p, to.StableRS) {
+			r.history.fail("gate", "%s is promoted, and %s", to.StableRS, closed)
+		}
 		run := to.BlueGreen.PostPromotionAnalysisRunStatus
 		if strategy.PostPromotion != nil && !from.PromoteFull && !r.approved[to.StableRS] && !fastRollback(to) && (run == nil || run.Status != v1alpha1.AnalysisPhaseSuccessful) {
 			r.history.fail("analysis", "%s is promoted before its analysis has passed", to.StableRS)
 		}
 	}
+}
+
+// mayBePromoted reports whether a version becomes the stable one by right, past a gate that is closed: by a person, for having served, or for what it
+// takes the place of being gone.
+func (r *rules) mayBePromoted(p sim.Pass, hash string) bool {
+	from := p.Observed.Rollout.Status
+	return from.PromoteFull || from.BlueGreen.ActiveSelector == "" || r.served[hash] || carries(find(p.Observed, from.StableRS)) == 0
 }
 
 func fastRollback(s v1alpha1.RolloutStatus) bool {
