@@ -36,6 +36,7 @@ var limits = map[string]int{
 	"GatewayAPITrafficRouting.TLSRoutes":            50,
 	"GoogleConfig.Scopes":                           100,
 	"IstioTrafficRouting.VirtualServices":           50,
+	"LokiMetric.Headers":                            100,
 	"MetricProvider.Plugin":                         1,
 	"NginxTrafficRouting.StableIngresses":           50,
 	"OAuth2Config.Scopes":                           100,

@@ -111,7 +111,7 @@ type Metric struct {
 
 // MetricProvider is how to measure. Exactly one of its fields is set.
 //
-// +kubebuilder:validation:XValidation:rule=`[has(self.prometheus), has(self.kayenta), has(self.web), has(self.datadog), has(self.wavefront), has(self.newRelic), has(self.job), has(self.cloudWatch), has(self.graphite), has(self.influxdb), has(self.skywalking), has(self.plugin)].filter(x, x).size() == 1`,message=`set exactly one provider: prometheus, kayenta, web, datadog, wavefront, newRelic, job, cloudWatch, graphite, influxdb, skywalking or plugin`
+// +kubebuilder:validation:XValidation:rule=`[has(self.prometheus), has(self.kayenta), has(self.web), has(self.datadog), has(self.wavefront), has(self.newRelic), has(self.job), has(self.cloudWatch), has(self.graphite), has(self.influxdb), has(self.skywalking), has(self.loki), has(self.plugin)].filter(x, x).size() == 1`,message=`set exactly one provider: prometheus, kayenta, web, datadog, wavefront, newRelic, job, cloudWatch, graphite, influxdb, skywalking, loki or plugin`
 type MetricProvider struct {
 	// A query to Prometheus.
 	// +optional
@@ -157,6 +157,10 @@ type MetricProvider struct {
 	// +optional
 	SkyWalking *SkyWalkingMetric `json:"skywalking,omitempty"`
 
+	// A query to Grafana Loki. Argo Rollouts does not know it.
+	// +optional
+	Loki *LokiMetric `json:"loki,omitempty"`
+
 	// A metric provider plugin: its name, as in the ConfigMap argo-rollouts-config, and its settings in its own form.
 	// +optional
 	// +kubebuilder:validation:Schemaless
@@ -174,6 +178,7 @@ func (p MetricProvider) Names() []string {
 		"prometheus": p.Prometheus != nil, "kayenta": p.Kayenta != nil, "web": p.Web != nil, "datadog": p.Datadog != nil,
 		"wavefront": p.Wavefront != nil, "newRelic": p.NewRelic != nil, "job": p.Job != nil, "cloudWatch": p.CloudWatch != nil,
 		"graphite": p.Graphite != nil, "influxdb": p.Influxdb != nil, "skywalking": p.SkyWalking != nil,
+		"loki": p.Loki != nil,
 	} {
 		if set {
 			names = append(names, name)

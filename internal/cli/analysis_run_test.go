@@ -75,3 +75,44 @@ latency: Successful
 		})
 	}
 }
+
+const comparisonTemplate = `
+apiVersion: argoproj.io/v1alpha1
+kind: AnalysisTemplate
+metadata: {name: compared}
+spec:
+  metrics:
+    - name: against-stable
+      initialDelay: 10m
+      comparison:
+        step: 1m
+        signals:
+        - {name: errors, direction: Increase, canary: canary, baseline: stable}
+      provider: {prometheus: {}}
+`
+
+// TestTryAComparison: it is judged with what there is now, although no analysis has begun, and says how each signal did.
+func TestTryAComparison(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		value := map[string]int{"canary": 3, "stable": 1}[r.FormValue("query")]
+		var points []string
+		for i := range 11 {
+			points = append(points, fmt.Sprintf(`[%d,"%d.%d"]`, 1700000000+60*i, value, i%3))
+		}
+		_, _ = fmt.Fprintf(w, `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{},"values":[%s]}]}}`, strings.Join(points, ","))
+	}))
+	t.Cleanup(s.Close)
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("template.yaml", []byte(comparisonTemplate), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := newCluster(t).run(t.Context(), "analysis", "run", "-f", "template.yaml", "--prometheus", s.URL)
+	for _, want := range []string{
+		"against-stable: Failed\n", "asked             comparison of canary and baseline from ", "value             0\n",
+		"signal errors     high: mean 3.091, baseline 1.091 (+183.3%); p ", "score 0 is less than comparison.marginal 50: errors: high",
+	} {
+		if got.code != 1 || !strings.Contains(got.out, want) {
+			t.Errorf("%d\n%s%s\nwant %s", got.code, got.out, got.err, want)
+		}
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/metric/influxdb"
 	"github.com/sluice-delivery/sluice/internal/metric/job"
 	"github.com/sluice-delivery/sluice/internal/metric/kayenta"
+	"github.com/sluice-delivery/sluice/internal/metric/loki"
 	"github.com/sluice-delivery/sluice/internal/metric/newrelic"
 	"github.com/sluice-delivery/sluice/internal/metric/plugin"
 	"github.com/sluice-delivery/sluice/internal/metric/prometheus"
@@ -56,6 +57,7 @@ func New(o Options) Registry {
 		"influxdb":   influxdb.Provider{Network: o.Network},
 		"job":        o.Jobs,
 		"kayenta":    kayenta.Provider{Clock: o.Clock, Network: o.Network},
+		"loki":       loki.Provider{Clock: o.Clock, Network: o.Network},
 		"newRelic":   newrelic.Provider{Network: o.Network},
 		"plugin":     &plugin.Provider{Clock: o.Clock, Host: o.Plugins, Log: o.Log},
 		"prometheus": prometheus.Provider{Clock: o.Clock, Address: o.PrometheusAddress, Network: o.Network, AWS: amazon, Google: google},
