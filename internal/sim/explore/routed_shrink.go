@@ -26,7 +26,9 @@ func (r *rules) shrunk(p sim.Pass, s spec.Rollout, c spec.Canary, hash string, n
 		return
 	}
 	for route, share := range r.split(r.picture()) { // as it was before the pass: what it moves has to be seen first
-		if need := needed(s, c, share, hash, status.CurrentPodHash); to < need {
+		need := needed(s, c, share, hash, status.CurrentPodHash)
+		// With enforceMaxSurge the pods that are not available yet may have to make room for the stable version's, which traffic goes back to.
+		if spares := c.Traffic.EnforceMaxSurge && to >= carries(find(p.Observed, hash)); to < need && !spares {
 			r.history.fail(move.Weight.Name, "%s is scaled from %d to %d and carries %.3f of %s: %s", hash, from, to, share.of(hash), route, summary(r.world))
 		}
 	}
