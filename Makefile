@@ -68,9 +68,10 @@ MANY ?= 500
 REPLICAS ?= 3
 IDLE ?= 5000
 HOSTILE ?= 10000
-bench: build ## Measure what rollouts cost and write it into docs/performance.md (ROLLOUTS=n MANY=n REPLICAS=n IDLE=n HOSTILE=n)
+bench: build ## Measure what rollouts cost and write it into docs/performance.md, and how many states of small worlds are searched in a second (ROLLOUTS=n MANY=n REPLICAS=n IDLE=n HOSTILE=n)
 	@go build -o bin/sluice-bench ./hack/bench
 	@SLUICE_BIN=$(CURDIR)/bin bin/sluice-bench -rollouts $(ROLLOUTS) -many $(MANY) -replicas $(REPLICAS) -idle $(IDLE) -hostile $(HOSTILE) -into docs/performance.md
+	go test ./internal/sim/check -run NONE -bench States -benchtime 1x
 
 .PHONY: test
 test: export SLUICE_BIN = $(CURDIR)/bin

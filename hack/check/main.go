@@ -1,6 +1,6 @@
 // Command check searches small worlds completely, and prints how large they are.
 //
-//	make check                       all worlds, with the table of docs/reliability.md
+//	make check                       all worlds, with the table in docs/reliability.md
 //	make check WORLD=canary          one of them
 //	make check WORLD=canary WAY=...  one way in it, step by step, as a counterexample prints it
 package main
@@ -10,8 +10,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,11 +26,13 @@ func main() {
 	way := flag.String("way", "", "take these steps and print what happens")
 	states := flag.Int("states", 0, "stop a search after this number of states, 0 for never")
 	workers := flag.Int("workers", 0, "expand this number of states at the same time, 0 for the number of processors")
+	figures := flag.String("figures", "hack/check/figures.json", "put what comes of whole worlds into this file")
+	page := flag.String("page", "docs/reliability.md", "write the table of the figures into this page")
 	flag.Parse()
 	debug.SetGCPercent(800) // states are many and short-lived, and there is memory
 	debug.SetMemoryLimit(5 << 30)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *world, *way, check.Limits{States: *states, Workers: *workers})
+	err := run(ctx, *world, *way, check.Limits{States: *states, Workers: *workers}, paper{*figures, *page})
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "check:", err)
@@ -36,7 +40,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, name, way string, limits check.Limits) error {
+func run(ctx context.Context, name, way string, limits check.Limits, out paper) error {
 	worlds := check.Worlds
 	if name != "" {
 		w := check.Named(name)
@@ -48,7 +52,6 @@ func run(ctx context.Context, name, way string, limits check.Limits) error {
 	if way != "" {
 		return tell(worlds[0], name, way)
 	}
-	var all []check.Result
 	for _, w := range worlds {
 		before := used()
 		r := check.Search(ctx, w, plan.Next, progress(limits, w))
@@ -59,11 +62,42 @@ func run(ctx context.Context, name, way string, limits check.Limits) error {
 			return ctx.Err()
 		}
 		r.Took = used() - before
-		all = append(all, r)
-		fmt.Fprintln(os.Stderr, "check:", check.Line(r))
+		fmt.Println(check.Line(r))
+		if err := out.put(r); err != nil {
+			return err
+		}
 	}
-	fmt.Print(check.Table(all))
 	return nil
+}
+
+// paper is where figures go.
+type paper struct{ figures, page string }
+
+// put writes down what came of a whole world.
+func (p paper) put(r check.Result) error {
+	if !r.Complete {
+		return nil
+	}
+	commit, err := exec.Command("git", "log", "-1", "--format=%h", "--", "internal/plan", "internal/spec", "internal/traffic", "internal/experiment", "internal/analysis").Output()
+	if err != nil {
+		return fmt.Errorf("which commit this is: %w", err)
+	}
+	if err := check.FigureOf(r, strings.TrimSpace(string(commit))).Put(p.figures); err != nil {
+		return err
+	}
+	all, err := check.ReadFigures(p.figures)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(p.page)
+	if err != nil {
+		return err
+	}
+	page, err := check.Page(string(text), all)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(p.page, []byte(page), 0o644)
 }
 
 func tell(w *check.World, name, way string) error {

@@ -38,7 +38,7 @@ func (r *rules) waitsForPerson() bool {
 		return false
 	}
 	for _, c := range s.PauseConditions {
-		if c.Reason == v1alpha1.PauseReasonInconclusiveAnalysis {
+		if c.Reason == v1alpha1.PauseReasonInconclusiveAnalysis || c.Reason == v1alpha1.PauseReasonInconclusiveExperiment {
 			return true
 		}
 	}
