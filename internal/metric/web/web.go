@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,15 +116,11 @@ func find(body []byte, path string, mayBeMissing bool) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jsonPath %q: %w, in the answer %s", path, err, excerpt(body))
 	}
-	for _, part := range found {
-		for _, value := range part {
-			if value.IsValid() && value.CanInterface() {
-				return value.Interface(), nil
-			}
-			return nil, nil
-		}
+	all := slices.Concat(found...)
+	if len(all) == 0 || !all[0].IsValid() || !all[0].CanInterface() {
+		return nil, nil
 	}
-	return nil, nil
+	return all[0].Interface(), nil
 }
 
 func text(value any) string {
