@@ -40,6 +40,8 @@ func TestSimulations(t *testing.T) {
 		"a canary by an ALB":             {"alb.out", []string{"-f", "../../examples/canary-alb.yaml"}},
 		"a canary by Istio":              {"istio.out", []string{"-f", "../../examples/canary-istio.yaml"}},
 		"a canary by Apache APISIX":      {"apisix.out", []string{"-f", "../../examples/canary-apisix.yaml"}},
+		"a canary by a TrafficSplit":     {"smi.out", []string{"-f", "../../examples/canary-smi.yaml"}},
+		"a canary by Ambassador":         {"ambassador.out", []string{"-f", "../../examples/canary-ambassador.yaml"}},
 		"a canary by Traefik":            {"traefik.out", []string{"-f", "../../examples/canary-traefik.yaml"}},
 		"a blue-green update":            {"bluegreen.out", []string{"-f", "testdata/simulate/bluegreen.yaml"}},
 		"a canary for programs":          {"canary.json", []string{"-f", "testdata/simulate/canary.yaml", "-o", "json"}},

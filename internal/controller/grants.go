@@ -255,7 +255,8 @@ func (r *routes) waitsForConsent(ctx context.Context, seen plan.Observed) bool {
 func (r *routes) waitsForKind(ro *v1alpha1.Rollout) bool {
 	known := map[string]bool{}
 	for _, ref := range routers.Refs(ro) {
-		known[ref.Field] = known[ref.Field] || isReadLive(ref.Kind) || r.follows(ref.GroupVersionKind)
+		at := ref.Field + ref.Kind
+		known[at] = known[at] || isReadLive(ref.Kind) || r.follows(ref.GroupVersionKind)
 	}
 	return slices.Contains(slices.Collect(maps.Values(known)), false)
 }

@@ -27,6 +27,8 @@ func (ns *Namespace) routeKinds() iter.Seq[schema.GroupVersionKind] {
 			{Group: "networking.istio.io", Version: "v1", Kind: "VirtualService"},
 			{Group: "traefik.io", Version: "v1alpha1", Kind: "TraefikService"},
 			{Group: "apisix.apache.org", Version: "v2", Kind: "ApisixRoute"},
+			{Group: "split.smi-spec.io", Version: "v1alpha4", Kind: "TrafficSplit"},
+			{Group: "getambassador.io", Version: "v2", Kind: "Mapping"},
 		} {
 			_, err := ns.Client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 			if err == nil && !yield(gvk) {

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// madeRouter is a traffic router whose object lists both Services.
+// madeRouter is a traffic router that is set up by one name.
 type madeRouter struct {
 	// key in trafficRouting, which is its short name.
 	key string
@@ -15,7 +15,7 @@ type madeRouter struct {
 	set func(*v1alpha1.RolloutTrafficRouting)
 	// is reports whether the spec has the router.
 	is func(*v1alpha1.RolloutTrafficRouting) bool
-	// object of the name, as somebody writes it.
+	// object of the name, as somebody writes it; nil if the router makes its own.
 	object func(name, stable, canary string) *unstructured.Unstructured
 }
 
@@ -52,13 +52,27 @@ var madeRouters = []madeRouter{
 		func(t *v1alpha1.RolloutTrafficRouting) bool { return t.Apisix != nil },
 		ApisixRoute,
 	},
+	{
+		"smi",
+		func(t *v1alpha1.RolloutTrafficRouting) { t.SMI = &v1alpha1.SMITrafficRouting{} },
+		func(t *v1alpha1.RolloutTrafficRouting) bool { return t.SMI != nil },
+		nil,
+	},
+	{
+		"ambassador",
+		func(t *v1alpha1.RolloutTrafficRouting) {
+			t.Ambassador = &v1alpha1.AmbassadorTrafficRouting{Mappings: []string{"web"}}
+		},
+		func(t *v1alpha1.RolloutTrafficRouting) bool { return t.Ambassador != nil },
+		Mapping,
+	},
 }
 
-// RouterObjects are the objects that the routers of a canary need and that list both Services, by their kinds.
+// RouterObjects are the objects that the routers of a canary need, by their kinds.
 func RouterObjects(t *v1alpha1.RolloutTrafficRouting, stable, canary string) map[string]*unstructured.Unstructured {
 	all := map[string]*unstructured.Unstructured{}
 	for _, r := range madeRouters {
-		if r.is(t) {
+		if r.is(t) && r.object != nil {
 			o := r.object("web", stable, canary)
 			all[o.GetKind()] = o
 		}
@@ -98,6 +112,13 @@ func ApisixRoute(name, stable, canary string) *unstructured.Unstructured {
 				map[string]any{"serviceName": canary, "servicePort": int64(80), "weight": int64(0)},
 			},
 		}},
+	})
+}
+
+// Mapping of Ambassador sends everything to one Service.
+func Mapping(name, stable, _ string) *unstructured.Unstructured {
+	return object(schema.GroupVersionKind{Group: "getambassador.io", Version: "v2", Kind: "Mapping"}, name, map[string]any{
+		"prefix": "/", "service": stable + ":80",
 	})
 }
 

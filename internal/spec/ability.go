@@ -28,6 +28,10 @@ func abilityOf(r Router) ability {
 		return ability{who: "apisix", headers: true}
 	case ALB:
 		return ability{who: "alb", headers: true, exact: true, additional: true}
+	case SMI:
+		return ability{who: "smi", additional: true}
+	case Ambassador:
+		return ability{who: "ambassador"}
 	case Traefik:
 		return ability{who: "traefik"}
 	}

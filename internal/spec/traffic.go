@@ -110,6 +110,24 @@ type Apisix struct {
 	Managed []string
 }
 
+// SMI splits traffic by a TrafficSplit of the Service Mesh Interface.
+type SMI struct {
+	// Field is where the spec sets the router up, NameField where it names the TrafficSplit.
+	Field, NameField string
+	// RootService is the one that clients use; empty for the stable Service.
+	RootService string
+	// Split is the name of the TrafficSplit; empty for the Rollout's.
+	Split string
+}
+
+// Ambassador splits traffic with a canary Mapping beside each Mapping of Ambassador, or Emissary.
+type Ambassador struct {
+	// Field is where the spec sets the router up.
+	Field string
+	// Mappings route to the stable Service.
+	Mappings []NamedObject
+}
+
 // NamedObject is an object that the spec names.
 type NamedObject struct {
 	// Field of the spec that names it.
@@ -119,6 +137,8 @@ type NamedObject struct {
 
 func (GatewayAPI) isRouter() {}
 func (ALB) isRouter()        {}
+func (Ambassador) isRouter() {}
 func (Apisix) isRouter()     {}
 func (Nginx) isRouter()      {}
+func (SMI) isRouter()        {}
 func (Traefik) isRouter()    {}

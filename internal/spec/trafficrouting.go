@@ -22,10 +22,6 @@ func Routers(ro *v1alpha1.Rollout) []Router {
 // routers resolves the traffic routers of a Rollout in a namespace.
 func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) []Router {
 	const field = canaryField + ".trafficRouting"
-	p.refuse(field+".", []optional{
-		{"smi", t.SMI != nil},
-		{"ambassador", t.Ambassador != nil},
-	})
 	if t.AppMesh != nil {
 		p.add(field+".appMesh", "AWS App Mesh ended on 30 September 2026: remove it, and use gatewayAPI, for instance with Amazon VPC Lattice, or istio")
 	}
@@ -40,6 +36,12 @@ func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) 
 	}
 	if t.ALB != nil {
 		all = append(all, p.alb(field+".alb", t))
+	}
+	if t.SMI != nil {
+		all = append(all, p.smi(field+".smi", t.SMI))
+	}
+	if t.Ambassador != nil {
+		all = append(all, p.ambassador(field+".ambassador", t.Ambassador))
 	}
 	if t.Traefik != nil {
 		all = append(all, p.traefik(field+".traefik", t.Traefik))

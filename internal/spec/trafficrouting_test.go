@@ -3,6 +3,7 @@ package spec
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,6 +129,14 @@ func TestRouters(t *testing.T) {
 			},
 			[]Router{Apisix{Field: routing + ".apisix", RouteField: routing + ".apisix.route.name", Route: "web", Rules: []string{"a"}, Managed: []string{"beta"}}},
 		},
+		"a TrafficSplit": {
+			&v1alpha1.RolloutTrafficRouting{SMI: &v1alpha1.SMITrafficRouting{RootService: "web", TrafficSplitName: "split"}},
+			[]Router{SMI{Field: routing + ".smi", NameField: routing + ".smi.trafficSplitName", RootService: "web", Split: "split"}},
+		},
+		"Mappings": {
+			&v1alpha1.RolloutTrafficRouting{Ambassador: &v1alpha1.AmbassadorTrafficRouting{Mappings: []string{"web"}}},
+			[]Router{Ambassador{Field: routing + ".ambassador", Mappings: []NamedObject{{Field: routing + ".ambassador.mappings[0]", Name: "web"}}}},
+		},
 		"a TraefikService": {
 			&v1alpha1.RolloutTrafficRouting{Traefik: &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web"}},
 			[]Router{Traefik{Field: routing + ".traefik", ServiceField: routing + ".traefik.weightedTraefikServiceName", Service: "web"}},
@@ -161,21 +170,21 @@ func TestRouters(t *testing.T) {
 	}
 }
 
+// subdomain is what the API machinery says of names.
+const subdomain = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`
+
 func TestProblemsOfRouters(t *testing.T) {
 	const notYet = ": this version of Sluice does not support the field yet; remove it, or stay with the controller you have"
+	long := strings.Repeat("a", 246)
 	for name, c := range map[string]struct {
 		routing *v1alpha1.RolloutTrafficRouting
 		want    []string
 	}{
 		"routers that are not built": {
 			&v1alpha1.RolloutTrafficRouting{
-				SMI:        &v1alpha1.SMITrafficRouting{},
-				Ambassador: &v1alpha1.AmbassadorTrafficRouting{},
-				Plugins:    map[string]json.RawMessage{"example/consul": nil},
+				Plugins: map[string]json.RawMessage{"example/consul": nil},
 			},
 			[]string{
-				routing + ".smi" + notYet, routing + ".ambassador" + notYet,
-
 				routing + `.plugins["example/consul"]` + notYet,
 			},
 		},
@@ -188,11 +197,29 @@ func TestProblemsOfRouters(t *testing.T) {
 				AnnotationPrefix: "a/b", RootService: "Root", StickinessConfig: &v1alpha1.StickinessConfig{Enabled: true, DurationSeconds: 604801},
 			}},
 			[]string{
-				routing + `.alb.annotationPrefix: "a/b" cannot be the prefix of annotations: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
+				routing + `.alb.annotationPrefix: "a/b" cannot be the prefix of annotations: ` + subdomain,
 				routing + ".alb.servicePort: 0 is not a port: write 1 to 65535",
 				routing + `.alb.rootService: "Root" cannot be the name of an action of the load balancer: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
 				routing + ".alb.stickinessConfig.durationSeconds: 604801: TargetGroupStickinessConfig's duration must be between 1 and 604800 seconds (7 days)!",
 				routing + ".alb: Either Ingress or Ingresses must be configured. Neither are configured.",
+			},
+		},
+		"an Ambassador with no Mapping": {
+			&v1alpha1.RolloutTrafficRouting{Ambassador: &v1alpha1.AmbassadorTrafficRouting{}},
+			[]string{routing + ".ambassador.mappings: must provide at least one mapping: name the Mappings that route to stableService"},
+		},
+		"Mappings that share a canary Mapping": {
+			&v1alpha1.RolloutTrafficRouting{Ambassador: &v1alpha1.AmbassadorTrafficRouting{Mappings: []string{long + "a", long + "b", "web", "web-canary"}}},
+			[]string{
+				routing + `.ambassador.mappings[1]: the canary Mapping of "` + long + `b" has the name "` + long + `-canary", which another one has too: rename one of the Mappings`,
+				routing + `.ambassador.mappings[2]: the canary Mapping of "web" has the name "web-canary", which another one has too: rename one of the Mappings`,
+			},
+		},
+		"a TrafficSplit of a name that none can have": {
+			&v1alpha1.RolloutTrafficRouting{SMI: &v1alpha1.SMITrafficRouting{RootService: "-", TrafficSplitName: "a-"}},
+			[]string{
+				routing + `.smi.trafficSplitName: "a-" cannot be the name of a TrafficSplit: ` + subdomain,
+				routing + `.smi.rootService: "-" cannot be the name of a Service: ` + subdomain,
 			},
 		},
 		"an ApisixRoute that is not named": {

@@ -48,11 +48,7 @@ func (r router) created(name string, base *unstructured.Unstructured) *unstructu
 	if len(annotations) > 0 {
 		out.SetAnnotations(annotations)
 	}
-	yes := true
-	out.SetOwnerReferences([]metav1.OwnerReference{{
-		APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindRollout, Name: r.owner.Name, UID: r.owner.UID,
-		Controller: &yes, BlockOwnerDeletion: &yes,
-	}})
+	out.SetOwnerReferences([]metav1.OwnerReference{traffic.OwnerReference(r.owner)})
 	return out
 }
 

@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
@@ -47,20 +45,6 @@ func (r router) ref(name, field string) traffic.Ref {
 	return traffic.Ref{GroupVersionKind: GVK, NamespacedName: types.NamespacedName{Namespace: r.owner.Namespace, Name: name}, Field: field}
 }
 
-// Owners is the Rollout whose header route this is, if it is one.
-func Owners(object *unstructured.Unstructured) []types.NamespacedName {
-	by := metav1.GetControllerOf(object)
-	if by == nil || by.Kind != v1alpha1.KindRollout {
-		return nil
-	}
-	return []types.NamespacedName{{Namespace: object.GetNamespace(), Name: by.Name}}
-}
-
-func (r router) controls(o *unstructured.Unstructured) bool {
-	by := metav1.GetControllerOf(o)
-	return by != nil && by.UID == r.owner.UID
-}
-
 // Render implements [traffic.Router].
 func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Objects, []spec.Problem) {
 	out := traffic.Objects{}
@@ -95,7 +79,7 @@ func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Object
 		route, set := wanted[name]
 		delete(wanted, name)
 		switch {
-		case there != nil && !r.controls(there):
+		case there != nil && !traffic.Controls(r.owner, there):
 			out[key] = there
 			if set {
 				add(r.spec.Field, "duplicate ApisixRoute [%s] already exists, and does not belong to the Rollout: delete it, or give the managed route another name", name)
@@ -245,7 +229,7 @@ const maxWeight = 1 << 31
 
 // Release implements [traffic.Router].
 func (r router) Release(object *unstructured.Unstructured) *unstructured.Unstructured {
-	if r.controls(object) {
+	if traffic.Controls(r.owner, object) {
 		return nil
 	}
 	return object

@@ -44,9 +44,19 @@ func TestApisix(t *testing.T) {
 	conformance.Run(t, subjects.Apisix(rollout(ns), world(ns, subjects.ApisixRoutes), 30))
 }
 
+func TestSMI(t *testing.T) {
+	ns := playtest.New(t)
+	conformance.Run(t, subjects.SMI(rollout(ns), world(ns, subjects.TrafficSplits), 30))
+}
+
+func TestAmbassador(t *testing.T) {
+	ns := playtest.New(t)
+	conformance.Run(t, subjects.Ambassador(rollout(ns), world(ns, subjects.Mappings), 30))
+}
+
 // The examples are taken as they are.
 func TestExamples(t *testing.T) {
-	for _, example := range []string{"canary-gatewayapi", "canary-istio", "canary-nginx", "canary-traefik", "canary-alb", "canary-apisix"} {
+	for _, example := range []string{"canary-gatewayapi", "canary-istio", "canary-nginx", "canary-traefik", "canary-alb", "canary-apisix", "canary-smi", "canary-ambassador"} {
 		t.Run(example, func(t *testing.T) {
 			playtest.New(t).Apply(filepath.Join(playtest.Root(), "examples", example+".yaml"))
 		})

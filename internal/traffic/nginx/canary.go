@@ -42,11 +42,7 @@ func (r router) created(stable *unstructured.Unstructured) *unstructured.Unstruc
 	out.SetGroupVersionKind(GVK)
 	out.SetNamespace(r.owner.Namespace)
 	out.SetName(CanaryName(r.owner.Name, stable.GetName()))
-	yes := true
-	out.SetOwnerReferences([]metav1.OwnerReference{{
-		APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindRollout, Name: r.owner.Name, UID: r.owner.UID,
-		Controller: &yes, BlockOwnerDeletion: &yes,
-	}})
+	out.SetOwnerReferences([]metav1.OwnerReference{traffic.OwnerReference(r.owner)})
 	return out
 }
 

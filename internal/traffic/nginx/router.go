@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -90,7 +89,7 @@ func (r router) cannot(what string) spec.Problem {
 
 // render returns the canary Ingress beside a stable one.
 func (r router) render(want traffic.Split, name string, stable, canary *unstructured.Unstructured) (*unstructured.Unstructured, string) {
-	if canary != nil && !r.controls(canary) {
+	if canary != nil && !traffic.Controls(r.owner, canary) {
 		return nil, fmt.Sprintf("Ingress %q, which is to be the canary beside %q, exists and is not controlled by the Rollout: delete it, or name the Rollout otherwise",
 			canary.GetName(), name)
 	}
@@ -101,14 +100,9 @@ func (r router) render(want traffic.Split, name string, stable, canary *unstruct
 	return r.canary(want, stable, canary, rules), ""
 }
 
-func (r router) controls(o *unstructured.Unstructured) bool {
-	by := metav1.GetControllerOf(o)
-	return by != nil && by.UID == r.owner.UID
-}
-
 // Release implements [traffic.Router].
 func (r router) Release(object *unstructured.Unstructured) *unstructured.Unstructured {
-	if r.controls(object) {
+	if traffic.Controls(r.owner, object) {
 		return nil
 	}
 	return object

@@ -35,7 +35,7 @@ func (r router) weightOf(canary *unstructured.Unstructured, most int32) (traffic
 		return traffic.Interval{}, true
 	}
 	annotations := canary.GetAnnotations()
-	if !r.controls(canary) || annotations[r.spec.Prefix+"/canary"] != "true" {
+	if !traffic.Controls(r.owner, canary) || annotations[r.spec.Prefix+"/canary"] != "true" {
 		return traffic.Interval{}, false
 	}
 	weight, ok := number(annotations, r.spec.Prefix+"/canary-weight", 0)

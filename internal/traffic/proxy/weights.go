@@ -5,6 +5,7 @@ package proxy
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,8 +23,42 @@ func Weights(o *unstructured.Unstructured) (map[string]int64, bool) {
 		return weightsOfService(o), true
 	case "ApisixRoute":
 		return weightsOfRoute(o)
+	case "TrafficSplit":
+		return weightsOfSplit(o), true
+	case "Mapping":
+		return weightsOfMapping(o)
 	}
 	return nil, false
+}
+
+// weightsOfSplit are those of the backends, in the form of any version.
+func weightsOfSplit(o *unstructured.Unstructured) map[string]int64 {
+	weights := map[string]int64{}
+	backends, _, _ := unstructured.NestedSlice(o.Object, "spec", "backends") // none is none
+	for _, value := range backends {
+		backend, _ := value.(map[string]any)
+		weight, err := strconv.ParseInt(fmt.Sprint(backend["weight"]), 10, 64)
+		if err == nil {
+			weights[fmt.Sprint(backend["service"])] += weight
+		}
+	}
+	return weights
+}
+
+// weightsOfMapping are those of a canary Mapping and of the one without a weight that it was copied from, whose Service it notes in none of
+// its fields: it is called like the canary's with another ending.
+func weightsOfMapping(o *unstructured.Unstructured) (map[string]int64, bool) {
+	weight, found, _ := unstructured.NestedInt64(o.Object, "spec", "weight") // another form is none
+	if !found {
+		return nil, false
+	}
+	address, _, _ := unstructured.NestedString(o.Object, "spec", "service")
+	if _, after, found := strings.Cut(address, "://"); found {
+		address = after
+	}
+	canary, _, _ := strings.Cut(strings.Split(address, ":")[0], ".")
+	stable := strings.TrimSuffix(canary, "-canary") + "-stable"
+	return map[string]int64{canary: weight, stable: 100 - weight}, true
 }
 
 // weightsOfRoute reads the rule of an ApisixRoute that is called as this is; a header route has none.

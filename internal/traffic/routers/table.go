@@ -10,10 +10,12 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/alb"
+	"github.com/sluice-delivery/sluice/internal/traffic/ambassador"
 	"github.com/sluice-delivery/sluice/internal/traffic/apisix"
 	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
 	"github.com/sluice-delivery/sluice/internal/traffic/istio"
 	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
+	"github.com/sluice-delivery/sluice/internal/traffic/smi"
 	"github.com/sluice-delivery/sluice/internal/traffic/traefik"
 )
 
@@ -21,9 +23,11 @@ import (
 // of the spec. What else the rest of the program asks about routers follows from it.
 var table = []row{
 	of(istio.Kinds, istio.Owners, istio.New),
-	of(nginx.Kinds, nginx.Owners, func(o traffic.Owner, n spec.Nginx, _ spec.Policy) traffic.Router { return nginx.New(o, n) }),
+	of(nginx.Kinds, traffic.ControllingRollout, func(o traffic.Owner, n spec.Nginx, _ spec.Policy) traffic.Router { return nginx.New(o, n) }),
 	of(alb.Kinds, alb.Owners, func(o traffic.Owner, a spec.ALB, _ spec.Policy) traffic.Router { return alb.New(o, a) }),
-	of(apisix.Kinds, apisix.Owners, func(o traffic.Owner, a spec.Apisix, _ spec.Policy) traffic.Router { return apisix.New(o, a) }),
+	of(apisix.Kinds, traffic.ControllingRollout, func(o traffic.Owner, a spec.Apisix, _ spec.Policy) traffic.Router { return apisix.New(o, a) }),
+	of(smi.Kinds, traffic.ControllingRollout, func(o traffic.Owner, s spec.SMI, _ spec.Policy) traffic.Router { return smi.New(o, s) }),
+	of(ambassador.Kinds, traffic.ControllingRollout, func(o traffic.Owner, a spec.Ambassador, _ spec.Policy) traffic.Router { return ambassador.New(o, a) }),
 	of(traefik.Kinds, nobody, func(o traffic.Owner, t spec.Traefik, _ spec.Policy) traffic.Router { return traefik.New(o, t) }),
 	of(gatewayapi.Kinds, gatewayapi.Owners, gatewayapi.New),
 }

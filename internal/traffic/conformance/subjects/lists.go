@@ -8,9 +8,11 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/alb"
+	"github.com/sluice-delivery/sluice/internal/traffic/ambassador"
 	"github.com/sluice-delivery/sluice/internal/traffic/apisix"
 	"github.com/sluice-delivery/sluice/internal/traffic/conformance"
 	"github.com/sluice-delivery/sluice/internal/traffic/proxy"
+	"github.com/sluice-delivery/sluice/internal/traffic/smi"
 	"github.com/sluice-delivery/sluice/internal/traffic/traefik"
 )
 
@@ -42,6 +44,36 @@ func Apisix(owner traffic.Owner, world func(*testing.T) conformance.World, split
 	field := routing + ".apisix"
 	a := spec.Apisix{Field: field, RouteField: field + ".route.name", Route: "web", Managed: []string{"beta", "copy"}}
 	return conformance.Subject{Router: apisix.New(owner, a), World: world, Weights: listedWeights, Bare: bareList, Splits: splits}
+}
+
+// SMI is the router of the Service Mesh Interface, with a TrafficSplit.
+func SMI(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+	field := routing + ".smi"
+	s := spec.SMI{Field: field, NameField: field + ".trafficSplitName", RootService: "web", Split: "web"}
+	return conformance.Subject{Router: smi.New(owner, s), World: world, Weights: listedWeights, Bare: bareList, MakesRoute: true, Splits: splits}
+}
+
+// Ambassador is the router of Ambassador, with two Mappings.
+func Ambassador(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+	field := routing + ".ambassador"
+	a := spec.Ambassador{Field: field, Mappings: []spec.NamedObject{{Field: field + ".mappings[0]", Name: "web"}, {Field: field + ".mappings[1]", Name: "web-internal"}}}
+	return conformance.Subject{Router: ambassador.New(owner, a), World: world, Weights: weightsOfMappings, Bare: bareList, Splits: splits}
+}
+
+// weightsOfMappings are the weights in each place: those of canary Mappings, and all for the stable Service where there is none.
+func weightsOfMappings(objects traffic.Objects) []map[string]int64 {
+	var all []map[string]int64
+	for key, o := range objects {
+		if weights, ok := proxy.Weights(o); ok {
+			all = append(all, weights)
+			continue
+		}
+		key.Name = spec.CanaryMapping(key.Name)
+		if objects[key] == nil {
+			all = append(all, map[string]int64{conformance.Stable: 100})
+		}
+	}
+	return all
 }
 
 // listedWeights are the weights of all objects that list Services.

@@ -34,6 +34,8 @@ var (
 	Ingresses = filepath.Join(manifests.Root(), "internal/traffic/nginx/testdata/ingresses.yaml")
 
 	ALBIngresses    = filepath.Join(manifests.Root(), "internal/traffic/alb/testdata/ingresses.yaml")
+	Mappings        = filepath.Join(manifests.Root(), "internal/traffic/ambassador/testdata/mappings.yaml")
+	TrafficSplits   = filepath.Join(manifests.Root(), "internal/traffic/smi/testdata/trafficsplits.yaml")
 	ApisixRoutes    = filepath.Join(manifests.Root(), "internal/traffic/apisix/testdata/apisixroutes.yaml")
 	TraefikServices = filepath.Join(manifests.Root(), "internal/traffic/traefik/testdata/traefikservices.yaml")
 )

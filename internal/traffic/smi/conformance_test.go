@@ -1,0 +1,16 @@
+package smi_test
+
+import (
+	"testing"
+
+	"github.com/sluice-delivery/sluice/internal/traffic/conformance"
+	"github.com/sluice-delivery/sluice/internal/traffic/conformance/subjects"
+)
+
+func TestConformance(t *testing.T) {
+	conformance.Run(t, subjects.SMI(subjects.Rollout("shop"), subjects.InMemory(subjects.TrafficSplits, "shop"), 2000))
+}
+
+func FuzzRender(f *testing.F) {
+	conformance.Fuzz(f, subjects.TrafficSplits, subjects.SMI(subjects.Rollout("shop"), nil, 0).Router)
+}
