@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
@@ -107,6 +108,8 @@ func addFlags(f *pflag.FlagSet, s *settings, o *controller.Options) {
 	f.Float32Var(&s.qps, "qps", 0, "maximum requests per second to the API server; 0 sets no client-side limit")
 	f.IntVar(&s.burst, "burst", 0, "maximum burst of requests above --qps; 0 for twice --qps")
 	f.BoolVar(&s.printsVersion, "version", false, "print the version and exit")
+	o.Versions = map[schema.GroupKind]string{}
+	addVersions(f, o.Versions)
 	refuse(f)
 	f.SetNormalizeFunc(upstreamNames)
 }

@@ -35,7 +35,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		"the library's verbosity":    {[]string{"--kloglevel=11"}, []string{"--kloglevel 11"}},
 		"a collector":                {[]string{"--otlp-endpoint=collector:4317"}, []string{`--otlp-endpoint "collector:4317"`, "http://HOST:PORT"}},
 		"no cluster":                 {[]string{"--kubeconfig=/nowhere"}, []string{"find the cluster", "/nowhere"}},
-		"upstream's --alb-ingress":   {[]string{"--alb-ingress-classes=alb"}, []string{"--alb-ingress-classes", "no such traffic router"}},
+		"upstream's --alb-ingress":   {[]string{"--alb-ingress-classes=alb"}, []string{"--alb-ingress-classes", "the Ingresses that a Rollout names"}},
 		"upstream's without a value": {[]string{"--self-service-notification-enabled"}, []string{"sends no notifications"}},
 		"upstream's workers":         {[]string{"--service-threads", "3"}, []string{"--service-threads: ", "--rollout-threads"}},
 	} {
@@ -109,6 +109,7 @@ func TestEveryFlagRefusesNonsense(t *testing.T) {
 		"analysis-allow-cidrs": "127.0.0.1", "analysis-deny-cidrs": "10.0.0.0/33",
 		"allow-unconfined-jobs": "perhaps", "allow-ingress-annotations": "a b/*", "gateway-route-namespaces": "My Shop",
 		"metrics-secure": "perhaps", "metrics-cert-dir": "/nowhere", "plugin-dir": "/dev/null",
+		"istio-api-version": "v2", "ambassador-api-version": "v1", "traffic-split-api-version": "v1beta1",
 		"loglevel": "loud", "logformat": "xml", "kloglevel": "11", "qps": "-1", "burst": "80",
 	}
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
@@ -146,6 +147,7 @@ func TestUpstreamsFlags(t *testing.T) {
 		"experiment-threads": "10", "analysis-threads": "30", "leader-elect": "true", "leader-election-lease-duration": "15s",
 		"leader-election-renew-deadline": "10s", "leader-election-retry-period": "2s", "enable-pprof-address": "127.0.0.1:6060",
 		"kubeconfig": "x", "context": "y", "namespace": "z", "version": "true", "burst": "80",
+		"istio-api-version": "v1alpha3", "ambassador-api-version": "getambassador.io/v3alpha1", "traffic-split-api-version": "v1alpha2",
 	} {
 		if err := newCommand().ParseFlags([]string{"--" + name + "=" + value}); err != nil {
 			t.Errorf("--%s=%s: %v", name, value, err)
@@ -153,8 +155,7 @@ func TestUpstreamsFlags(t *testing.T) {
 	}
 	for _, name := range []string{
 		"service-threads", "ingress-threads", "ephemeral-metadata-threads", "ephemeral-metadata-update-pod-retries",
-		"aws-target-group-binding-api-version", "alb-tag-key-resource-id", "istio-api-version", "ambassador-api-version",
-		"traffic-split-api-version", "traefik-api-group", "traefik-api-version", "ingress-api-version", "appmesh-crd-version",
+		"aws-target-group-binding-api-version", "alb-tag-key-resource-id", "traefik-api-group", "traefik-api-version", "ingress-api-version", "appmesh-crd-version",
 		"alb-ingress-classes", "nginx-ingress-classes", "aws-verify-target-group", "alb-verify-weight",
 		"self-service-notification-enabled", "controllers",
 	} {

@@ -20,7 +20,7 @@ func (r refused) Set(string) error {
 func refuse(f *pflag.FlagSet) {
 	const (
 		inPasses = "Services, Ingresses and labels of pods are seen to in the passes over Rollouts; leave it out, and set --rollout-threads"
-		noRouter = "this version has no such traffic router; leave it out"
+		noRouter = "this version does not ask AWS whether weights are in force; leave it out"
 		served   = "the version that the cluster serves is found by itself; leave it out"
 	)
 	for name, remedy := range map[string]string{
@@ -30,14 +30,11 @@ func refuse(f *pflag.FlagSet) {
 		"ephemeral-metadata-update-pod-retries": "a pod that has changed is read again in the next reconcile; remove the flag",
 		"aws-target-group-binding-api-version":  noRouter,
 		"alb-tag-key-resource-id":               noRouter,
-		"alb-ingress-classes":                   noRouter,
+		"alb-ingress-classes":                   "the Ingresses that a Rollout names are the ones that are used; leave it out",
 		"aws-verify-target-group":               noRouter,
 		"alb-verify-weight":                     noRouter,
-		"istio-api-version":                     "VirtualServices and DestinationRules are read and written as networking.istio.io/v1; leave it out",
-		"ambassador-api-version":                noRouter,
-		"traffic-split-api-version":             noRouter,
-		"traefik-api-group":                     noRouter,
-		"traefik-api-version":                   noRouter,
+		"traefik-api-group":                     "TraefikServices are found in both groups that Traefik has had; leave it out",
+		"traefik-api-version":                   "TraefikServices are found in both groups that Traefik has had; leave it out",
 		"appmesh-crd-version":                   "AWS App Mesh ended on 30 September 2026; leave it out",
 		"ingress-api-version":                   served,
 		"nginx-ingress-classes":                 "the Ingresses that a Rollout names are the ones that are used; leave it out",

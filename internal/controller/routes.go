@@ -276,6 +276,13 @@ func (r *Rollouts) releaseRoute(ctx context.Context, rollout *v1alpha1.Rollout, 
 
 // writeRoute creates, changes or deletes an object of a traffic router.
 func (r *Rollouts) writeRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
+	if c.To != nil {
+		version, err := servedVersion(r.routes.mapper, c.To)
+		if err != nil {
+			return fmt.Errorf("write %s %s: %w", c.To.GetKind(), c.To.GetName(), err)
+		}
+		c.To = routers.Form(c.To, version)
+	}
 	switch {
 	case c.From == nil:
 		err := r.post(ctx, rollout, c.To)

@@ -18,6 +18,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -83,6 +84,8 @@ type Options struct {
 	PluginDir string
 	// Policy is what Rollouts may do beyond what is safe where tenants share a cluster.
 	Policy spec.Policy
+	// Versions are those in which kinds of traffic routers are read and written, if the cluster serves them; others it finds by itself.
+	Versions map[schema.GroupKind]string
 	// RolloutResync is how often every Rollout is looked at although nothing has happened.
 	RolloutResync time.Duration
 	// PerObjectMetrics has histograms and counts of requests tell single objects apart.
@@ -132,7 +135,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 		return err
 	}
 	parts := Parts{
-		Clock: clock.RealClock{}, Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(), Sets: sets, Mapper: mgr.GetRESTMapper(),
+		Clock: clock.RealClock{}, Client: mgr.GetClient(), Live: servedReader{mgr.GetAPIReader(), mgr.GetRESTMapper()}, Cache: servedCache{mgr.GetCache(), mgr.GetRESTMapper()}, Sets: sets, Mapper: mgr.GetRESTMapper(),
 		Namespace: o.Namespace, OwnNamespace: o.OwnNamespace, Policy: o.Policy, Events: events, Log: log, Meters: meters,
 	}
 	if err := addPlugins(ctx, mgr, o, &parts); err != nil {
@@ -250,7 +253,7 @@ func newClient(clusterTemplates bool) client.NewClientFunc {
 		if err != nil {
 			return nil, err
 		}
-		c = terse{c}
+		c = terse{served{c}}
 		if !clusterTemplates {
 			c = namespaced{c}
 		}
@@ -268,7 +271,7 @@ func newManager(config *rest.Config, o Options, clusterTemplates bool) (manager.
 		Cache:                         cached,
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // of traffic routers
 		NewClient:                     newClient(clusterTemplates),
-		MapperProvider:                newMapper,
+		MapperProvider:                newMapper(o.Versions),
 		Metrics:                       o.metricsServer(),
 		HealthProbeBindAddress:        address(o.HealthzPort),
 		PprofBindAddress:              o.PprofAddress,

@@ -50,6 +50,17 @@ func (r router) ref(gvk schema.GroupVersionKind, name, field string) traffic.Ref
 	return traffic.Ref{GroupVersionKind: gvk, NamespacedName: types.NamespacedName{Namespace: r.spec.Namespace, Name: name}, Field: field}
 }
 
+// Versions are those in which the API server may have a kind of route, the best first.
+func Versions(kind string) []string {
+	switch kind {
+	case spec.TLSRoute:
+		return []string{"v1", "v1alpha3", "v1alpha2"}
+	case spec.TCPRoute:
+		return []string{"v1", "v1alpha2"}
+	}
+	return []string{"v1"}
+}
+
 // GVK is the version in which a kind of route is read and written.
 func GVK(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: kind}

@@ -18,6 +18,9 @@ var (
 	DestinationRule = schema.GroupVersionKind{Group: "networking.istio.io", Version: "v1", Kind: "DestinationRule"}
 )
 
+// Versions are those in which the API server may have both kinds, the best first.
+func Versions() []string { return []string{"v1", "v1beta1", "v1alpha3"} }
+
 // New returns the router of a Rollout, as far as the policy of the controller lets it reach.
 func New(owner traffic.Owner, i spec.Istio, policy spec.Policy) traffic.Router {
 	return router{owner, i, policy}

@@ -27,7 +27,7 @@ func Kinds() []schema.GroupVersionKind {
 }
 
 // Writes reports whether routers put something into objects of a kind.
-func Writes(gvk schema.GroupVersionKind) bool { return slices.Contains(Kinds(), gvk) }
+func Writes(gvk schema.GroupVersionKind) bool { return WritesKind(gvk.GroupKind()) }
 
 // WritesKind is [Writes] for a kind of any version.
 func WritesKind(gk schema.GroupKind) bool {

@@ -65,7 +65,9 @@ func of[S spec.Router](kinds func() []schema.GroupVersionKind, owners func(*unst
 	}
 }
 
-// rowsOf are the routers that write objects of a kind: several write Ingresses.
+// rowsOf are the routers that write objects of a kind, whatever the version is in which these came: several write Ingresses.
 func rowsOf(gvk schema.GroupVersionKind) []row {
-	return slices.DeleteFunc(slices.Clone(table), func(r row) bool { return !slices.Contains(r.kinds, gvk) })
+	return slices.DeleteFunc(slices.Clone(table), func(r row) bool {
+		return !slices.ContainsFunc(r.kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == gvk.GroupKind() })
+	})
 }
