@@ -122,6 +122,21 @@ func Mapping(name, stable, _ string) *unstructured.Unstructured {
 	})
 }
 
+// TrafficSplit sends everything to one Service, as the controller makes it.
+func TrafficSplit(name, stable string) *unstructured.Unstructured {
+	return object(schema.GroupVersionKind{Group: "split.smi-spec.io", Version: "v1alpha4", Kind: "TrafficSplit"}, name, map[string]any{
+		"service": stable, "backends": []any{map[string]any{"service": stable, "weight": int64(100)}},
+	})
+}
+
+// SetListed sets up one of the routers whose object lists Services, by a number, and says which.
+func SetListed(t *v1alpha1.RolloutTrafficRouting, n int) (key string) {
+	others := madeRouters[1:] // Istio has features of its own
+	r := others[n%len(others)]
+	r.set(t)
+	return r.key
+}
+
 // ALBIngress sends everything by the action of a Service.
 func ALBIngress(name, stable, _ string) *unstructured.Unstructured {
 	o := Ingress(name, stable)

@@ -41,6 +41,7 @@ func (h *history) routedCanary(s *v1alpha1.RolloutSpec) *v1alpha1.CanaryStrategy
 		t.GatewayAPI = &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}
 	}
 	h.drawIstio(t, kind)
+	listed := h.drawListed(t, kind)
 	if t.GatewayAPI != nil || t.Istio != nil {
 		for _, name := range []string{"beta", "copy"} {
 			t.ManagedRoutes = append(t.ManagedRoutes, v1alpha1.ManagedRoute{Name: name})
@@ -49,11 +50,11 @@ func (h *history) routedCanary(s *v1alpha1.RolloutSpec) *v1alpha1.CanaryStrategy
 	if kind != 0 {
 		t.Nginx = &v1alpha1.NginxTrafficRouting{StableIngress: "web"}
 	}
-	if kind == 1 && h.IntN(3) == 0 && t.Istio == nil {
+	if kind == 1 && h.IntN(3) == 0 && t.Istio == nil && !listed {
 		t.MaxTrafficWeight = new(int32(1000))
 	}
 	c.TrafficRouting = t
-	if kind == 0 && h.IntN(4) == 0 {
+	if kind == 0 && h.IntN(4) == 0 && !listed {
 		c.CanaryService, c.StableService = "", ""
 		c.PingPong = &v1alpha1.PingPongSpec{PingService: ping, PongService: pong}
 	}
@@ -87,6 +88,22 @@ func (h *history) drawIstio(t *v1alpha1.RolloutTrafficRouting, kind int) {
 	}
 }
 
+// drawListed adds one of the routers whose object lists Services in one history of eight, which the seed says for the same reason; in half of
+// them it takes the place of the Gateway API where that is alone. An Ingress is either nginx's or the AWS load balancer's.
+func (h *history) drawListed(t *v1alpha1.RolloutTrafficRouting, kind int) bool {
+	if h.Seed%8 != 5 {
+		return false
+	}
+	if sim.SetListed(t, int(h.Seed/8)) == "alb" && kind != 0 {
+		t.ALB = nil
+		return false
+	}
+	if kind == 0 && h.Seed%16 == 5 {
+		t.GatewayAPI = nil
+	}
+	return true
+}
+
 // stepsFor are steps that a canary can do.
 func (h *history) stepsFor(c *v1alpha1.CanaryStrategy) []v1alpha1.CanaryStep {
 	steps := h.steps()
@@ -110,7 +127,7 @@ func (h *history) stepsFor(c *v1alpha1.CanaryStrategy) []v1alpha1.CanaryStep {
 		case 2:
 			step.SetCanaryScale = &v1alpha1.SetCanaryScale{MatchTrafficWeight: true}
 		default:
-			if len(c.TrafficRouting.ManagedRoutes) == 0 || c.TrafficRouting.Nginx != nil {
+			if len(c.TrafficRouting.ManagedRoutes) == 0 || c.TrafficRouting.Nginx != nil || h.Seed%8 == 5 {
 				step.Pause = &v1alpha1.RolloutPause{Duration: new(intstr.FromInt32(int32(h.IntN(30))))}
 				break
 			}
@@ -165,6 +182,9 @@ func routesOf(c *v1alpha1.CanaryStrategy, ro *v1alpha1.Rollout) map[string]*unst
 	}
 	if c.TrafficRouting.Nginx != nil {
 		out["Ingress"] = sim.Ingress("web", stable)
+	}
+	if c.TrafficRouting.SMI != nil {
+		out["TrafficSplit"] = sim.TrafficSplit("web", stable)
 	}
 	return out
 }
@@ -221,10 +241,14 @@ func (h *history) anyRouteKind() string {
 	if h.Seed%4 == 3 && h.IntN(3) == 0 {
 		return "VirtualService"
 	}
+	if h.Seed%8 == 5 && h.IntN(3) == 0 {
+		return routeKinds[1+h.IntN(len(routeKinds)-1)]
+	}
 	return routeKinds[h.IntN(2)]
 }
 
-var routeKinds = []string{"HTTPRoute", "Ingress", "VirtualService"}
+// routeKinds are those of the objects that people write.
+var routeKinds = []string{"HTTPRoute", "Ingress", "VirtualService", "TraefikService", "ApisixRoute", "Mapping"}
 
 func (h *history) sortedRoutesOf(c *v1alpha1.CanaryStrategy) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured

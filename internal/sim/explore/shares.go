@@ -36,9 +36,6 @@ const nginxPrefix = "nginx.ingress.kubernetes.io/"
 
 // sharesOf reads the weights of a route. Of an Ingress they are those of the canary's only.
 func sharesOf(o *unstructured.Unstructured) shares {
-	if o.GetKind() == "Ingress" {
-		return sharesOfIngress(o)
-	}
 	out := shares{by: map[string]int64{}}
 	if weights, ok := proxy.Weights(o); ok {
 		out.by = weights
@@ -46,6 +43,14 @@ func sharesOf(o *unstructured.Unstructured) shares {
 			out.total += weight
 		}
 		return out
+	}
+	switch o.GetKind() {
+	case "Ingress":
+		return sharesOfIngress(o)
+	case "Mapping": // takes what canary Mappings leave
+		address, _, _ := unstructured.NestedString(o.Object, "spec", "service")
+		service, _, _ := strings.Cut(address, ":")
+		return shares{total: 1, by: map[string]int64{service: 1}}
 	}
 	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
 	if len(rules) == 0 {
@@ -118,17 +123,28 @@ func (r *rules) split(p picture) map[string]shares {
 			continue
 		}
 		s := sharesOf(o)
-		if key.Kind != "Ingress" {
+		_, listed := proxy.Weights(o)
+		switch {
+		case key.Kind == "Mapping" && key.Name != "web": // counts with the one that it was copied from
+		case key.Kind == "Mapping":
+			if canary := p.routes[canaryMapping(key)]; canary != nil {
+				s = sharesOf(canary)
+			}
 			out[key.Kind] = p.byVersion(s)
-		} else if key.Name != "web" {
+		case key.Kind != "Ingress" || listed:
+			out[key.Kind] = p.byVersion(s)
+		case key.Name != "web":
 			ingress = &s
 		}
+	}
+	if split := wanted["TrafficSplit"]; split != nil && out["TrafficSplit"].by == nil { // the mesh leaves the Service alone
+		out["TrafficSplit"] = p.byVersion(sharesOf(split))
 	}
 	if ingress == nil {
 		ingress = &shares{total: 1, by: map[string]int64{}}
 	}
 	for key, o := range p.routes {
-		if wanted[key.Kind] != nil && key.Kind == "Ingress" && key.Name == "web" {
+		if _, listed := proxy.Weights(o); wanted[key.Kind] != nil && key.Kind == "Ingress" && key.Name == "web" && !listed {
 			whole := shares{total: ingress.total, by: maps.Clone(ingress.by)}
 			rest := whole.total
 			for _, w := range whole.by {
@@ -139,6 +155,11 @@ func (r *rules) split(p picture) map[string]shares {
 		}
 	}
 	return out
+}
+
+func canaryMapping(base traffic.Key) traffic.Key {
+	base.Name += "-canary"
+	return base
 }
 
 func (p picture) byVersion(s shares) shares {

@@ -15,12 +15,15 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
 type kind = schema.GroupKind
 
 // kinds are those that caches may have, those of routers last.
-var kinds = []kind{
+var kinds = slices.Concat(own, routes())
+
+var own = []kind{
 	{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindRollout},
 	replicaSets,
 	{Kind: "Service"},
@@ -29,9 +32,14 @@ var kinds = []kind{
 	{Group: v1alpha1.GroupVersion.Group, Kind: "AnalysisTemplate"},
 	{Group: "apps", Kind: "Deployment"},
 	{Kind: "PodTemplate"}, // of which a World has none
-	{Group: "gateway.networking.k8s.io", Kind: "HTTPRoute"},
-	{Group: "networking.k8s.io", Kind: "Ingress"},
-	{Group: "networking.istio.io", Kind: "VirtualService"},
+}
+
+// routes are the kinds of all traffic routers.
+func routes() (all []kind) {
+	for _, gvk := range routers.Kinds() {
+		all = append(all, gvk.GroupKind())
+	}
+	return all
 }
 
 var (

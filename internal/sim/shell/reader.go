@@ -21,20 +21,24 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/controller"
 	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
 var (
 	scheme = controller.Scheme()
 	// routeless is the mapper of a World that does not know the kinds of routers, routed that of one that does.
-	routeless, routed = mapper(kinds[:len(kinds)-3]), mapper(kinds)
+	routeless, routed = mapper(), mapper(routers.Kinds()...)
 )
 
-func mapper(kinds []kind) meta.RESTMapper {
+func mapper(routes ...schema.GroupVersionKind) meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
 	m.Add(v1alpha1.GroupVersion.WithKind(v1alpha1.KindRollout), meta.RESTScopeNamespace)
 	m.Add(v1alpha1.GroupVersion.WithKind(v1alpha1.KindExperiment), meta.RESTScopeNamespace)
-	for _, k := range kinds {
+	for _, k := range own {
 		m.Add(k.WithVersion("v1"), meta.RESTScopeNamespace)
+	}
+	for _, k := range routes {
+		m.Add(k, meta.RESTScopeNamespace)
 	}
 	return m
 }
