@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -82,10 +83,7 @@ func (p paper) put(r check.Result) error {
 	if err != nil {
 		return fmt.Errorf("which commit this is: %w", err)
 	}
-	if err := check.FigureOf(r, strings.TrimSpace(string(commit))).Put(p.figures); err != nil {
-		return err
-	}
-	all, err := check.ReadFigures(p.figures)
+	all, err := p.add(check.FigureOf(r, strings.TrimSpace(string(commit))))
 	if err != nil {
 		return err
 	}
@@ -98,6 +96,23 @@ func (p paper) put(r check.Result) error {
 		return err
 	}
 	return os.WriteFile(p.page, []byte(page), 0o644)
+}
+
+// add puts a figure into the file of figures, and returns all of them.
+func (p paper) add(f check.Figure) (all []check.Figure, err error) {
+	text, err := os.ReadFile(p.figures)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.figures, err)
+	}
+	all = f.Put(all)
+	text, err = json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return all, os.WriteFile(p.figures, append(text, '\n'), 0o644)
 }
 
 func tell(w *check.World, name, way string) error {

@@ -2,9 +2,7 @@ package check
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -51,31 +49,11 @@ func FigureOf(r Result, engine string) Figure {
 	}
 }
 
-// ReadFigures reads the figures of a file, none if there is none.
-func ReadFigures(path string) (all []Figure, err error) {
-	text, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	return all, err
-}
-
-// Put puts a figure into a file, in the place of an older one of its world.
-func (f Figure) Put(path string) error {
-	all, err := ReadFigures(path)
-	if err != nil {
-		return err
-	}
+// Put puts a figure among others, in the place of an older one of its world.
+func (f Figure) Put(all []Figure) []Figure {
 	all = append(slices.DeleteFunc(all, func(have Figure) bool { return have.World == f.World }), f)
 	slices.SortFunc(all, func(a, b Figure) int { return cmp.Compare(a.World, b.World) })
-	text, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
+	return all
 }
 
 // Begin and End are the lines of a page between which the table is.
