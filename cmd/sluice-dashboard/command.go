@@ -40,7 +40,8 @@ type settings struct {
 	keyFile                                     string
 	maxAge                                      time.Duration
 	certFile, certKeyFile                       string
-	allowActions, printsVersion                 bool
+	frames                                      []string
+	allowActions, publicBadges, printsVersion   bool
 }
 
 func newCommand() *cobra.Command {
@@ -87,6 +88,8 @@ func (s *settings) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.keyFile, "session-key-file", "", "`FILE` with 32 random bytes or more that encrypt cookies; the same for all replicas. Without it everyone has to log in again after a restart")
 	f.DurationVar(&s.maxAge, "session-max-age", 12*time.Hour, "time after which people have to log in again")
 	f.BoolVar(&s.allowActions, "allow-actions", false, "offer actions such as promote and abort to those who may do them; by default the dashboard only shows")
+	f.StringSliceVar(&s.frames, "frame-ancestors", nil, "`ORIGINS` whose pages may show a rollout's tile in a frame, such as https://argocd.example.com")
+	f.BoolVar(&s.publicBadges, "public-badges", false, "show badges, with the name and status of a rollout, to everyone who knows its namespace and name, without a login")
 	f.StringVarP(&s.namespace, "namespace", "n", "", "show this namespace only; by default all that the viewer may see")
 	f.StringVar(&s.cluster, "cluster-name", "", "what to call the cluster in the page's header")
 	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the cluster; without it $KUBECONFIG, then the pod's own service account")
@@ -103,6 +106,11 @@ func (s *settings) run(ctx context.Context) error {
 		return fmt.Errorf("no cluster: %w", err)
 	}
 	base.UserAgent = "sluice-dashboard/" + buildinfo.Version()
+	for _, origin := range s.frames {
+		if u, err := url.Parse(origin); err != nil || u.Scheme != "https" || u.Host == "" || u.Path != "" || strings.ContainsAny(origin, " ;,'\"") {
+			return &usageError{fmt.Errorf("--frame-ancestors %q must be an origin such as https://argocd.example.com", origin)}
+		}
+	}
 	key, err := s.key()
 	if err != nil {
 		return err
@@ -118,6 +126,7 @@ func (s *settings) run(ctx context.Context) error {
 	server := dashboard.New(dashboard.Options{
 		Clock: clock.RealClock{}, Client: live.Client{Interface: client, Namespace: s.namespace}, Namespace: s.namespace, Cluster: s.cluster,
 		Door: door, Secret: key, Secure: true, Root: strings.Trim(at.Path, "/"), Hosts: []string{strings.ToLower(at.Host)}, ReadOnly: !s.allowActions,
+		Frames: s.frames, PublicBadges: s.publicBadges,
 	})
 	go server.Run(ctx)
 	return s.serve(ctx, server)

@@ -30,6 +30,7 @@ func TestMistakes(t *testing.T) {
 		good + " --auth=oidc --oidc-issuer-url=https://127.0.0.1:1 --oidc-client-id=x --session-max-age=1s":    "must be a minute or more",
 		good + " --auth=oidc --oidc-issuer-url=https://127.0.0.1:1 --oidc-client-id=x":                         "does not answer as OpenID Connect demands",
 		good + " --auth=oidc --oidc-issuer-url=https://127.0.0.1:1 --oidc-client-id=x --oidc-ca-file=" + short: "has no certificate",
+		good + " --frame-ancestors=https://a.example/x":                                                        "must be an origin",
 		good + " --listen=nowhere": "--listen",
 	} {
 		cmd := newCommand()

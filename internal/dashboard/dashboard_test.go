@@ -302,12 +302,44 @@ func TestAnErrorOfTheAPIServerIsShown(t *testing.T) {
 func TestADecisionAboutSomethingElseIsAskedAgain(t *testing.T) {
 	d := newDesk(t, nil, paused).enter()
 	form := d.form("promote")
-	form.Set("seen", strings.Replace(form.Get("seen"), "/1/", "/0/", 1))
+	form.Set("seen", strings.TrimSuffix(form.Get("seen"), "1")+"0")
 	w := d.send("POST", "/rollouts/rollout/shop/web/promote", form.Encode(), nil)
 	if w.Code != http.StatusConflict || len(d.writes()) > 0 {
 		t.Errorf("status %d, written %q", w.Code, d.writes())
 	}
 	contains(t, w.Body.String(), "has changed since")
+}
+
+// What one did before changes the Rollout in ways that the next decision is not about. And the page that asks knows of it, however late the
+// cache is.
+func TestOnesOwnActionsAreNoSurprise(t *testing.T) {
+	d := newDesk(t, nil, paused).enter()
+	abort := d.form("abort")
+	d.server.hub.changed(types.NamespacedName{})
+	if w := d.send("POST", "/rollouts/rollout/shop/web/pause", d.form("pause").Encode(), nil); w.Code != http.StatusSeeOther {
+		t.Fatalf("pause: %d %s", w.Code, w.Body)
+	}
+	if w := d.send("GET", "/rollouts/rollout/shop/web/resume", "", nil); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "/true") {
+		t.Errorf("the page that asks is about what was before: %s", w.Body)
+	}
+	d.edit(func(u *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(u.Object, int64(9), "metadata", "generation")
+	})
+	if w := d.send("POST", "/rollouts/rollout/shop/web/abort", abort.Encode(), nil); w.Code != http.StatusSeeOther {
+		t.Errorf("an abort that was asked for before the pause: %d %s", w.Code, w.Body)
+	}
+}
+
+// Each action says what the engine will do. TestPeopleActAsThemselves has more of it, on a real cluster.
+func TestConfirmationsArePlayedAhead(t *testing.T) {
+	d := newDesk(t, nil, paused).enter()
+	for action, want := range map[string]string{"abort": "The engine would now", "pause": "nothing is scaled and no step ends: spec.paused is set"} {
+		contains(t, d.send("GET", "/rollouts/rollout/shop/web/"+action, "", nil).Body.String(), want)
+	}
+	d.cluster.PrependReactor("list", "services", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("services may not be listed")
+	})
+	contains(t, d.send("GET", "/rollouts/rollout/shop/web/pause", "", nil).Body.String(), "cannot be played ahead: services may not be listed", `type="submit">Pause<`)
 }
 
 func TestReadOnly(t *testing.T) {

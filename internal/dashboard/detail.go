@@ -132,10 +132,14 @@ func explained(ctx context.Context, c live.Client, name string, now time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	look := func(o *plan.Observed, need change.Need) error { return c.Look(ctx, o, need) }
-	e, err := explain.Of(seen, objects, look, act.AfterPromotion)
+	e, err := explain.Of(seen, objects, looking(ctx, c), act.AfterPromotion)
 	if err != nil {
 		return nil, err
 	}
 	return &e, nil
+}
+
+// looking adds to what was observed what the engine asks for.
+func looking(ctx context.Context, c live.Client) explain.Look {
+	return func(o *plan.Observed, need change.Need) error { return c.Look(ctx, o, need) }
 }

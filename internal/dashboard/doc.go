@@ -13,7 +13,11 @@
 //	pages.go    what the pages show
 //	detail.go   what is read of a Rollout while its page is open: explanation and events
 //	stream.go   a page as server-sent events of its fragments
-//	actions.go  what a person can do, and the page that asks back
+//	runs.go     pages of AnalysisRuns and Experiments
+//	compare.go  two revisions, and what is different
+//	embed.go    what other sites show: badges and tiles
+//	actions.go  what a person can do
+//	confirm.go  the page that asks back, with what the engine would do
 //	api.go      the REST paths that scripts use, info.go their messages
 //	chart.go    charts as SVG
 //	render.go   templates, and what they call

@@ -95,10 +95,13 @@ func (g *guard) admit(token string) bool {
 	return true
 }
 
+// policy is what the browser lets a page of ours do.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
 // headers keep a page of ours from running anything but our own script, and from being shown inside another page.
 func headers(w http.ResponseWriter) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin") // with no-referrer a browser sends our own forms with the origin "null"
@@ -114,13 +117,13 @@ type problem struct {
 	text   string
 }
 
-// check is what holds for every request, from anyone.
-func (g *guard) check(r *http.Request, now time.Time) *problem {
+// check is what holds for every request, from anyone. What is embedded may come from pages of other sites.
+func (g *guard) check(r *http.Request, now time.Time, embedded bool) *problem {
 	if !g.knows(r.Host) {
 		return &problem{http.StatusMisdirectedRequest, "This dashboard does not answer to the host " + r.Host + ". Use the address that it printed."}
 	}
 	changes := r.Method != http.MethodGet && r.Method != http.MethodHead
-	if !sameOrigin(r, changes) {
+	if !embedded && !sameOrigin(r, changes) {
 		return &problem{http.StatusForbidden, "This request was sent by another site. Open the dashboard itself and try again."}
 	}
 	if changes && !g.actions.AllowN(now, 1) {

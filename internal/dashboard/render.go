@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/buildinfo"
 	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/view"
@@ -26,8 +27,25 @@ var static embed.FS
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"icon": icon, "tone": tone, "when": when, "countdown": countdown, "number": number, "age": view.Age, "item": item,
 	"plus": func(a, b int) int { return a + b }, "ago": func(now time.Time, age time.Duration) template.HTML { return when(now.Add(-age), now) },
-	"bar": bar,
+	"bar": bar, "podsOf": func(pods []view.Pod, now time.Time) podList { return podList{pods, now} },
+	"runIn": func(r runData, root string) runLink { return runLink{r, root} },
+	"asked": func(m v1alpha1.Measurement) string { return m.Metadata[asked] },
 }).ParseFS(pages, "page/*.html"))
+
+// podList is a list of pods at a moment, and runLink a run on a page of this dashboard.
+type (
+	podList struct {
+		Pods []view.Pod
+		Now  time.Time
+	}
+	runLink struct {
+		runData
+		Root string
+	}
+)
+
+// asked is where a measurement notes what its provider was asked (metric.Asked).
+const asked = "asked"
 
 // layout is what every page has.
 type layout struct {

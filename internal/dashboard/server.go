@@ -36,6 +36,10 @@ type Options struct {
 	Hosts []string
 	// Bearer is the token that scripts send, empty if there is none.
 	Bearer string
+	// Frames are the origins whose pages may show tiles in frames.
+	Frames []string
+	// PublicBadges shows badges to everyone, without a login.
+	PublicBadges bool
 	// ReadOnly refuses everything that changes something.
 	ReadOnly bool
 	// Invited is called with the token of the link that lets the next browser in.
@@ -116,7 +120,16 @@ func (s *Server) Handler() http.Handler {
 	page("GET {$}", s.listPage)
 	page("GET session", func(w http.ResponseWriter, _ *http.Request, _ identity) { w.WriteHeader(http.StatusNoContent) })
 	page("GET rollout/{namespace}/{name}", s.rolloutPage)
+	page("GET rollout/{namespace}/{name}/diff", s.comparePage)
 	page("GET rollout/{namespace}/{name}/{action}", s.confirmPage)
+	page("GET analysisrun/{namespace}/{name}", s.analysisRunPage)
+	page("GET experiment/{namespace}/{name}", s.experimentPage)
+	page("GET tile/{namespace}/{name}", s.tilePage)
+	if s.PublicBadges {
+		mux.HandleFunc("GET "+s.path("badge/{namespace}/{name}"), s.publicBadge)
+	} else {
+		page("GET badge/{namespace}/{name}", s.badgePage)
+	}
 	page("POST rollout/{namespace}/{name}/{action}", s.perform)
 	s.apiRoutes(page)
 	page("GET {namespace}", func(w http.ResponseWriter, r *http.Request, _ identity) {
@@ -124,7 +137,7 @@ func (s *Server) Handler() http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		headers(w)
-		if p := s.guard.check(r, s.Clock.Now()); p != nil {
+		if p := s.guard.check(r, s.Clock.Now(), s.embedded(w, r)); p != nil {
 			s.refuse(w, r, *p)
 			return
 		}

@@ -77,6 +77,13 @@ type Look func(*plan.Observed, change.Need) error
 // Promote is what `promote` would leave of a Rollout, nil if there is nothing to promote.
 type Promote func(*v1alpha1.Rollout) *v1alpha1.Rollout
 
+// After is what the engine does once a Rollout has been changed, and what it waits for then. When is left empty.
+func After(seen plan.Observed, changed *v1alpha1.Rollout, look Look) (Future, error) {
+	seen.Rollout = changed
+	c, err := ahead(seen, look)
+	return Future{Does: c.does, Waits: c.waits}, err
+}
+
 // Of explains a Rollout.
 func Of(seen plan.Observed, objects view.Objects, look Look, promote Promote) (Explanation, error) {
 	r := view.Of(objects, seen.Now)

@@ -168,7 +168,7 @@ func TestAReleaseByHand(t *testing.T) {
 	do(ctx, t, "watch it pause", shows("#f-head", "Paused"), shows("#f-head", "25 %"), shows("#f-steps .Current", "pause"), shows("#f-now", "until someone resumes it"),
 		shows("#f-revisions", "nginx:2"), chromedp.WaitVisible("#f-weights .chart", chromedp.ByQuery))
 
-	do(ctx, t, "promote", chromedp.Click(`a[data-key="p"]`, chromedp.ByQuery), shows("#ask", "Then:"), confirm(), shows(".flash", "promoted"))
+	do(ctx, t, "promote", chromedp.Click(`a[data-key="p"]`, chromedp.ByQuery), shows("#ask", "The engine would now:"), confirm(), shows(".flash", "promoted"))
 	do(ctx, t, "watch the second pause", shows("#f-head", "50 %"), shows("#f-head", "Paused"), shows("#f-steps", "3 of 4 done"))
 
 	do(ctx, t, "abort", chromedp.KeyEvent("a"), confirm(), shows(".flash", "aborted"), shows("#f-head", "Degraded"))

@@ -94,6 +94,13 @@ func TestPeopleActAsThemselves(t *testing.T) {
 
 	o.is("jane@example.com", "rollouts-users")
 	jane := o.browser()
+	for action, want := range map[string]string{
+		"promote": "step 2 of 2 is done: pause", "skip-step": "step 2 of 2 is done: pause", "promote-full": "step 2 of 2", "abort": "scale storefront-", "pause": "spec.paused is set",
+	} {
+		if _, page := jane.page(path + "/" + action); !strings.Contains(page, want) {
+			t.Errorf("%s does not say what will happen: %s", action, page)
+		}
+	}
 	form := jane.form(path + "/promote")
 	for what, change := range map[string]func(*http.Request){
 		"another site":    func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") },
