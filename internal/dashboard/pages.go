@@ -37,7 +37,10 @@ func (s *Server) listPage(w http.ResponseWriter, r *http.Request, id identity) {
 }
 
 func (s *Server) drawList(ctx context.Context, p *person, f filter) ([]fragment, error) {
-	now := s.Clock.Now()
+	now, rows := s.Clock.Now(), s.rows(ctx, p)
+	if f.Mine {
+		rows = s.changeable(ctx, p, rows)
+	}
 	data := struct {
 		listing
 		F       filter
@@ -45,21 +48,17 @@ func (s *Server) drawList(ctx context.Context, p *person, f filter) ([]fragment,
 		Now     time.Time
 		Synced  bool
 		Trouble error
-	}{listing: f.page(s.rows(ctx, p)), Root: s.path(), Now: now, Synced: s.cache.Synced(), Trouble: s.cache.Trouble()}
+	}{listing: f.page(rows), Root: s.path(), Now: now, Synced: s.cache.Synced(), Trouble: s.cache.Trouble()}
 	data.F = f
-	rows := fragment{ID: "rows", Parts: []part{}}
+	list := fragment{ID: "rows", Parts: []part{}}
 	for _, r := range data.Rows {
-		text, err := s.render("row", struct {
-			*row
-			Root string
-			Now  time.Time
-		}{r, s.path(), now})
+		text, err := s.drawRow(r, now)
 		if err != nil {
 			return nil, err
 		}
-		rows.Parts = append(rows.Parts, part{r.Key(), text})
+		list.Parts = append(list.Parts, part{r.Key(), text})
 	}
-	fragments := []fragment{rows}
+	fragments := []fragment{list}
 	for _, name := range []string{"notice", "filters", "pager"} {
 		next, err := s.fragmentOf(name, "list-"+name, data)
 		if err != nil {
@@ -69,6 +68,25 @@ func (s *Server) drawList(ctx context.Context, p *person, f filter) ([]fragment,
 	}
 	return fragments, nil
 }
+
+// drawRow is a row of the list, made once for all viewers. The browser keeps its times up to date.
+func (s *Server) drawRow(r *row, now time.Time) (template.HTML, error) {
+	if last := r.drawn.Load(); last != nil && now.Sub(last.at) < rowAge {
+		return last.text, nil
+	}
+	text, err := s.render("row", struct {
+		*row
+		Root string
+		Now  time.Time
+	}{r, s.path(), now})
+	if err == nil {
+		r.drawn.Store(&drawnRow{now, text})
+	}
+	return text, err
+}
+
+// rowAge is how old the times of a row may be where there is no script: such a page is loaded again as often.
+const rowAge = 15 * time.Second
 
 func (s *Server) rolloutPage(w http.ResponseWriter, r *http.Request, id identity) {
 	name := named(r)

@@ -36,7 +36,9 @@ func TestAnalysisRunsAndExperimentsHavePages(t *testing.T) {
 	contains(t, get("analysisrun/shop/web-b-1-1"), `href="/rollouts/rollout/shop/web"`, `<data value="0.01">`, "GET http://metrics/b", "&lt;b&gt;too many", "result &lt; 0.05", `class="chart metric"`)
 	d.wait("the experiment", func() bool { return strings.Contains(get("experiment/shop/web-trial"), "nginx:3") })
 	contains(t, get("experiment/shop/web-trial"), "web-trial</h1>", `href="/rollouts/rollout/shop/web"`, "trial")
-	d.wait("links", func() bool { return strings.Contains(get("rollout/shop/web"), `href="/rollouts/analysisrun/shop/web-b-1-1"`) })
+	d.wait("links", func() bool {
+		return strings.Contains(get("rollout/shop/web"), `href="/rollouts/analysisrun/shop/web-b-1-1"`)
+	})
 	for _, path := range []string{"analysisrun/shop/none", "experiment/shop/none", "analysisrun/other/web-b-1-1"} {
 		if w := d.send("GET", "/rollouts/"+path, "", nil); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", path, w.Code)

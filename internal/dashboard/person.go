@@ -79,9 +79,9 @@ const (
 	personsKept  = 1000
 )
 
-func newKnown() *known {
+func newKnown(streams int) *known {
 	return &known{
-		actions: rate.NewLimiter(rate.Every(time.Second), actionsOfOne), streams: make(chan struct{}, streamsOfOne),
+		actions: rate.NewLimiter(rate.Every(time.Second), actionsOfOne), streams: make(chan struct{}, streams),
 		rights: map[string]rights{}, lists: map[string]lists{},
 	}
 }
@@ -96,7 +96,7 @@ func (s *Server) remembered(key string) *known {
 		if len(s.persons) >= personsKept {
 			s.forgetOne()
 		}
-		one = newKnown()
+		one = newKnown(streamsOfOne)
 		s.persons[key] = one
 	}
 	one.used = now
@@ -165,19 +165,19 @@ func (s *Server) rows(ctx context.Context, p *person) []*row {
 	if p.own || s.mayList(ctx, p, "", live.Rollouts) {
 		return all
 	}
-	s.learn(ctx, p, all)
+	s.each(all, func(namespace string) { s.listsOf(ctx, p, namespace) })
 	return slices.DeleteFunc(slices.Clone(all), func(r *row) bool { return !s.mayList(ctx, p, r.Namespace, live.Rollouts) })
 }
 
 // asksAtOnce is how many questions about one person's rights the API server gets at once.
 const asksAtOnce = 16
 
-// learn asks about all namespaces of these rows, several at once: there may be hundreds.
-func (s *Server) learn(ctx context.Context, p *person, all []*row) {
+// each asks something about each namespace of these rows, several at once: there may be hundreds.
+func (s *Server) each(rows []*row, ask func(namespace string)) {
 	var asking sync.WaitGroup
 	places := make(chan struct{}, asksAtOnce)
 	last := ""
-	for _, r := range all {
+	for _, r := range rows {
 		if r.Namespace == last {
 			continue
 		}
@@ -185,10 +185,16 @@ func (s *Server) learn(ctx context.Context, p *person, all []*row) {
 		places <- struct{}{}
 		asking.Go(func() {
 			defer func() { <-places }()
-			s.listsOf(ctx, p, r.Namespace)
+			ask(r.Namespace)
 		})
 	}
 	asking.Wait()
+}
+
+// changeable are the rows that a person may change.
+func (s *Server) changeable(ctx context.Context, p *person, rows []*row) []*row {
+	s.each(rows, func(namespace string) { s.may(ctx, p, namespace) })
+	return slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return s.may(ctx, p, r.Namespace).spec != "" })
 }
 
 // objects are a Rollout and what of it a person may see; false if there is none that he may see.

@@ -3,9 +3,11 @@ package dashboard
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -24,6 +26,14 @@ type row struct {
 	point point
 	// seen is when the row was made.
 	seen time.Time
+	// drawn is what it looked like last.
+	drawn atomic.Pointer[drawnRow]
+}
+
+// drawnRow is a row as the page has it, at a moment.
+type drawnRow struct {
+	at   time.Time
+	text template.HTML
 }
 
 func rowOf(o view.Objects, now time.Time) *row {
@@ -69,7 +79,7 @@ func (r *row) Key() string { return "row-" + r.Namespace + "-" + r.Name }
 // filter is what of the list is shown. It is in the URL, so that links can be shared.
 type filter struct {
 	Name, Namespace, Label, Strategy, Phase, Sort string
-	Waits                                         bool
+	Waits, Mine                                   bool
 	Page, Size                                    int
 }
 
@@ -82,7 +92,7 @@ const (
 func filterOf(q url.Values) (filter, error) {
 	f := filter{
 		Name: q.Get("name"), Namespace: q.Get("namespace"), Label: q.Get("label"), Strategy: q.Get("strategy"),
-		Phase: q.Get("phase"), Sort: q.Get("sort"), Waits: q.Get("waits") != "", Page: 1, Size: pageSize,
+		Phase: q.Get("phase"), Sort: q.Get("sort"), Waits: q.Get("waits") != "", Mine: q.Get("mine") != "", Page: 1, Size: pageSize,
 	}
 	for name, into := range map[string]*int{"page": &f.Page, "size": &f.Size} {
 		if text := q.Get(name); text != "" {
@@ -109,6 +119,9 @@ func (f filter) Query() string {
 	if f.Waits {
 		q.Set("waits", "1")
 	}
+	if f.Mine {
+		q.Set("mine", "1")
+	}
 	if f.Page > 1 {
 		q.Set("page", fmt.Sprint(f.Page))
 	}
@@ -133,6 +146,12 @@ func (f filter) WithPhase(phase string) filter {
 // WithWaits is the filter for what waits for a person, or for all.
 func (f filter) WithWaits() filter {
 	f.Waits, f.Page = !f.Waits, 1
+	return f
+}
+
+// WithMine is the filter for what the viewer may change, or for all.
+func (f filter) WithMine() filter {
+	f.Mine, f.Page = !f.Mine, 1
 	return f
 }
 

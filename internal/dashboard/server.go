@@ -65,7 +65,7 @@ type Server struct {
 
 // New makes a dashboard that watches nothing before Run.
 func New(o Options) *Server {
-	s := &Server{Options: o, guard: newGuard(o), persons: map[string]*known{}, started: o.Clock.Now(), self: &person{Person: Person{Client: o.Client}, known: newKnown(), own: true}}
+	s := &Server{Options: o, guard: newGuard(o), persons: map[string]*known{}, started: o.Clock.Now(), self: &person{Person: Person{Client: o.Client}, known: newKnown(streamsAtOnce), own: true}}
 	s.cache = live.NewCache(o.Client, func(name types.NamespacedName) { s.hub.changed(name) })
 	s.hub = newHub(s.cache, o.Clock.Now)
 	s.details = &details{clock: o.Clock, done: s.hub.tell, all: map[detailKey]*detail{}}

@@ -66,6 +66,12 @@ func TestEveryoneSeesWhatTheyMayList(t *testing.T) {
 	if strings.Contains(page, "1/1 ready") || strings.Contains(page, "nginx:1") {
 		t.Errorf("sam sees pods or ReplicaSets: %s", page)
 	}
+	if _, page := sam.page("/rollouts/?mine=1"); strings.Contains(page, "billing") || !strings.Contains(page, "Show all") {
+		t.Errorf("sam may change what sam may list: %s", page)
+	}
+	if _, page := jane.page("/rollouts/?mine=1"); !strings.Contains(page, "storefront") {
+		t.Errorf("jane may change nothing: %s", page)
+	}
 	if _, page := jane.page("/rollouts/"); strings.Contains(page, "billing") {
 		t.Error("jane sees sam's namespace")
 	}
@@ -95,7 +101,7 @@ func TestPeopleActAsThemselves(t *testing.T) {
 	o.is("jane@example.com", "rollouts-users")
 	jane := o.browser()
 	for action, want := range map[string]string{
-		"promote": "step 2 of 2 is done: pause", "skip-step": "step 2 of 2 is done: pause", "promote-full": "step 2 of 2", "abort": "scale storefront-", "pause": "spec.paused is set",
+		"promote": "step 2 of 2 is done: pause", "skip-step": "step 2 of 2 is done: pause", "promote-full": "scale storefront-", "abort": "scale storefront-", "pause": "spec.paused is set",
 	} {
 		if _, page := jane.page(path + "/" + action); !strings.Contains(page, want) {
 			t.Errorf("%s does not say what will happen: %s", action, page)
