@@ -37,7 +37,9 @@ type detailKey struct {
 // detail is what is known of one Rollout. It is replaced, never changed, but for the fields below busy.
 type detail struct {
 	Explanation *explain.Explanation
-	Events      []*corev1.Event
+	// Routes are the Services and the routers' objects, as the API server has them.
+	Routes []routeData
+	Events []*corev1.Event
 	// Err is why there is no explanation, EventsErr why there are no events.
 	Err, EventsErr error
 
@@ -113,7 +115,7 @@ func (d *details) renew(key detailKey, c live.Client, o view.Objects, stamp stri
 	ctx, cancel := context.WithTimeout(context.Background(), detailTimeout)
 	defer cancel()
 	next := &detail{stamp: stamp, at: d.clock.Now()}
-	next.Explanation, next.Err = explained(ctx, c, key.Name, next.at)
+	next.Explanation, next.Routes, next.Err = explained(ctx, c, key.Name, next.at)
 	next.Events, next.EventsErr = c.Events(ctx, o.Rollout.UID)
 	d.mu.Lock()
 	d.all[key] = next
@@ -122,21 +124,22 @@ func (d *details) renew(key detailKey, c live.Client, o view.Objects, stamp stri
 	d.done(key.NamespacedName)
 }
 
-// explained is what `sluice explain` says.
-func explained(ctx context.Context, c live.Client, name string, now time.Time) (*explain.Explanation, error) {
+// explained is what `sluice explain` says, and the routes that it is about.
+func explained(ctx context.Context, c live.Client, name string, now time.Time) (*explain.Explanation, []routeData, error) {
 	seen, err := c.Observe(ctx, name, now)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	routes := routesOf(seen)
 	objects, err := c.Objects(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, routes, err
 	}
 	e, err := explain.Of(seen, objects, looking(ctx, c), act.AfterPromotion)
 	if err != nil {
-		return nil, err
+		return nil, routes, err
 	}
-	return &e, nil
+	return &e, routes, nil
 }
 
 // looking adds to what was observed what the engine asks for.

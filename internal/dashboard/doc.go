@@ -14,6 +14,7 @@
 //	detail.go   what is read of a Rollout while its page is open: explanation and events
 //	stream.go   a page as server-sent events of its fragments
 //	runs.go     pages of AnalysisRuns and Experiments
+//	routes.go   Services and routes as they are
 //	compare.go  two revisions, and what is different
 //	embed.go    what other sites show: badges and tiles
 //	actions.go  what a person can do

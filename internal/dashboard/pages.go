@@ -112,6 +112,7 @@ type rolloutData struct {
 	Path        []stepRow
 	Chart       template.HTML
 	Runs        []runData
+	Routes      []routeData
 	Events      []eventData
 	EventsError error
 	Trouble     error
@@ -151,6 +152,7 @@ func (s *Server) drawRollout(ctx context.Context, p *person, name types.Namespac
 		Rollout: view.Of(o, now), Root: s.path(), Now: now, Trouble: s.cache.Trouble(), EventsError: detail.EventsErr,
 		Containers: slices.Concat(o.Rollout.Spec.Template.Spec.InitContainers, o.Rollout.Spec.Template.Spec.Containers),
 	}
+	d.Routes = detail.Routes
 	switch {
 	case detail.Explanation != nil:
 		d.Paragraphs = detail.Explanation.Paragraphs("sluice")
@@ -170,7 +172,7 @@ func (s *Server) drawRollout(ctx context.Context, p *person, name types.Namespac
 		})
 	}
 	var fragments []fragment
-	for _, name := range []string{"head", "now", "steps", "weights", "revisions", "measurements", "events"} {
+	for _, name := range []string{"head", "now", "steps", "weights", "revisions", "measurements", "routes", "events"} {
 		next, err := s.fragmentOf(name, "rollout-"+name, d)
 		if err != nil {
 			return nil, err

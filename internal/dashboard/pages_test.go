@@ -106,3 +106,16 @@ func TestBadgesAndTiles(t *testing.T) {
 		}
 	}
 }
+
+func TestRoutesAreShownAsTheyAre(t *testing.T) {
+	d := newDesk(t, nil, strings.Replace(paused, "canary: {steps", "canary: {stableService: web-stable, canaryService: web-canary, steps", 1), `
+apiVersion: v1
+kind: Service
+metadata: {name: web-canary, namespace: shop}
+spec: {selector: {app: web, rollouts-pod-template-hash: b}}
+`).enter()
+	d.wait("the service", func() bool {
+		page := d.send("GET", "/rollouts/rollout/shop/web", "", nil).Body.String()
+		return strings.Contains(page, `<span class="set">web-canary</span>`) && strings.Contains(page, "rollouts-pod-template-hash: b")
+	})
+}

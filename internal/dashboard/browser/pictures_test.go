@@ -48,6 +48,8 @@ func sights() map[string]sight {
 		"stuck":    {"rollout/shop/mail", "#f-revisions", "ImagePull", nil},
 		"promote":  {"rollout/shop/storefront", "#f-now", "promote", press("p")},
 		"keys":     {"", "#f-rows", "storefront", press("?")},
+		"compare":  {"rollout/shop/storefront/diff?from=1", "pre.diff", "v1.8.0", nil},
+		"run":      {"rollout/shop/storefront", "#f-measurements", "All measurements", chromedp.Tasks{chromedp.Click("#f-measurements .more a", chromedp.ByQuery), shows("#f-run", "success-rate")}},
 	}
 }
 
@@ -68,7 +70,7 @@ func TestEveryPage(t *testing.T) {
 			}))
 			for name, at := range sights() {
 				what := fmt.Sprintf("%s-%d-%s", name, width, theme)
-				do(ctx, t, what, chromedp.Navigate("http://"+s.addr+"/rollouts/"+at.path), shows("#link", "live"), shows(at.ready, at.text))
+				do(ctx, t, what, chromedp.Navigate("http://"+s.addr+"/rollouts/"+at.path), shows(at.ready, at.text))
 				if at.then != nil {
 					do(ctx, t, what, at.then)
 				}

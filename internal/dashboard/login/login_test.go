@@ -101,7 +101,7 @@ func TestPeopleActAsThemselves(t *testing.T) {
 	o.is("jane@example.com", "rollouts-users")
 	jane := o.browser()
 	for action, want := range map[string]string{
-		"promote": "step 2 of 2 is done: pause", "skip-step": "step 2 of 2 is done: pause", "promote-full": "scale storefront-", "abort": "scale storefront-", "pause": "spec.paused is set",
+		"promote": "step 2 of 2 is done: pause", "skip-step": "scale storefront-", "promote-full": "scale storefront-", "abort": "scale storefront-", "pause": "spec.paused is set",
 	} {
 		if _, page := jane.page(path + "/" + action); !strings.Contains(page, want) {
 			t.Errorf("%s does not say what will happen: %s", action, page)
