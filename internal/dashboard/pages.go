@@ -37,9 +37,10 @@ func (s *Server) listPage(w http.ResponseWriter, r *http.Request, id identity) {
 }
 
 func (s *Server) drawList(ctx context.Context, p *person, f filter) ([]fragment, error) {
-	now, rows := s.Clock.Now(), s.rows(ctx, p)
+	now, all := s.Clock.Now(), s.rows(ctx, p)
+	rows := all
 	if f.Mine {
-		rows = s.changeable(ctx, p, rows)
+		rows = s.changeable(ctx, p, all)
 	}
 	data := struct {
 		listing
@@ -49,7 +50,7 @@ func (s *Server) drawList(ctx context.Context, p *person, f filter) ([]fragment,
 		Synced  bool
 		Trouble error
 	}{listing: f.page(rows), Root: s.path(), Now: now, Synced: s.cache.Synced(), Trouble: s.cache.Trouble()}
-	data.F = f
+	data.F, data.All = f, len(all)
 	list := fragment{ID: "rows", Parts: []part{}}
 	for _, r := range data.Rows {
 		text, err := s.drawRow(r, now)
