@@ -24,7 +24,9 @@ func TestTheDashboardIsInstalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	ofDashboard := func(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-		return slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return !strings.HasPrefix(o.GetName(), "argo-rollouts-dashboard") })
+		return slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
+			return !strings.HasPrefix(o.GetName(), "argo-rollouts-dashboard")
+		})
 	}
 	if found := ofDashboard(helm(t, ns)); len(found) > 0 {
 		t.Errorf("the chart installs %v though nobody has chosen it", found)

@@ -31,7 +31,7 @@ func testImage(t *testing.T, program, file, ports string) {
 	if !ok {
 		t.Fatal("the image is not made of distroless/static:nonroot")
 	}
-	for _, line := range []string{"USER 65532:65532\n", `ENTRYPOINT ["/`+program+`"]`, "EXPOSE "+ports+"\n"} {
+	for _, line := range []string{"USER 65532:65532\n", `ENTRYPOINT ["/` + program + `"]`, "EXPOSE " + ports + "\n"} {
 		if !strings.Contains(image, line) {
 			t.Errorf("the image lacks %s", line)
 		}
