@@ -162,7 +162,7 @@ func (h *history) build(s Subject) {
 func (h *history) control(s Subject) {
 	if h.Shell {
 		o := shell.Options{
-			World: h.world.World, Routed: h.Routed, Fate: h.fate, Engine: s.Engine, Break: s.Break, Weather: h.weather(),
+			World: h.world.World, Routed: h.Routed, AllRouters: h.Seed%8 == 5, Fate: h.fate, Engine: s.Engine, Break: s.Break, Weather: h.weather(),
 			OnPlan: h.rules.plan, OnWrite: h.rules.write, OnPass: h.rules.pass, Meanwhile: h.meanwhile,
 		}
 		h.attend(&o)

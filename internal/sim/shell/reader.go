@@ -21,13 +21,19 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/controller"
 	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
+	"github.com/sluice-delivery/sluice/internal/traffic/istio"
+	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
 var (
 	scheme = controller.Scheme()
-	// routeless is the mapper of a World that does not know the kinds of routers, routed that of one that does.
-	routeless, routed = mapper(), mapper(routers.Kinds()...)
+	// routeless is the mapper of a World that does not know the kinds of routers, routed that of one that knows the first of them, and
+	// routedByAll that of one that knows all: each kind is a request more, with a fate of its own.
+	routeless, routed, routedByAll = mapper(), mapper(few...), mapper(routers.Kinds()...)
+
+	few = []schema.GroupVersionKind{gatewayapi.GVK("HTTPRoute"), nginx.GVK, istio.VirtualService}
 )
 
 func mapper(routes ...schema.GroupVersionKind) meta.RESTMapper {

@@ -24,6 +24,8 @@ import (
 // Options are what a shell is played with.
 type Options struct {
 	World *sim.World
+	// AllRouters: the cluster knows the kinds of all traffic routers, if it is Routed.
+	AllRouters bool
 	// Routed: the cluster knows the kinds of traffic routers.
 	Routed bool
 	// Fate makes the choices that the weather leaves open.
@@ -88,7 +90,9 @@ type Shell struct {
 func Control(o Options) *Shell {
 	s := &Shell{Options: o, server: o.World.Server(), changes: map[kind]*changes{}, mapper: routeless}
 	if o.Routed {
-		s.mapper = routed
+		if s.mapper = routed; o.AllRouters {
+			s.mapper = routedByAll
+		}
 	}
 	for _, k := range kinds {
 		s.changes[k] = &changes{kind: k}
