@@ -36,6 +36,7 @@ func newCommand() *cobra.Command {
 	f.StringVar(&c.context, "context", "", "`NAME` of the kubeconfig's context to use")
 	f.StringVarP(&c.namespace, "namespace", "n", "", "`NAMESPACE` to work in; by default, that of the kubeconfig or the pod")
 	root.AddCommand(newRun(&c))
+	root.AddCommand(inspectors(&c)...)
 	return root
 }
 

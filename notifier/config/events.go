@@ -61,6 +61,7 @@ func reasons() []string {
 		v1alpha1.EventVirtualNodeNotFound,
 		v1alpha1.EventAnalysisRunTerminating,
 		v1alpha1.ReasonWriteRefused,
+		v1alpha1.EventUserAction,
 	}
 	phases := []v1alpha1.AnalysisPhase{
 		v1alpha1.AnalysisPhasePending, v1alpha1.AnalysisPhaseRunning, v1alpha1.AnalysisPhaseSuccessful, v1alpha1.AnalysisPhaseFailed,

@@ -53,8 +53,9 @@ func (c *Config) subscriptions(text string) []error {
 	})
 }
 
-// Subscribed says for each trigger where an object's messages go, and what is wrong with the object's own subscriptions.
-func (c *Config) Subscribed(annotations, objectLabels map[string]string) (map[string][]Destination, []error) {
+// Subscribed says for each trigger where an object's messages go, and what is wrong with the object's own subscriptions. With global, the
+// ConfigMap's subscriptions count too.
+func (c *Config) Subscribed(annotations, objectLabels map[string]string, global bool) (map[string][]Destination, []error) {
 	s := subscriber{config: c, to: map[string]map[Destination]bool{}}
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		switch {
@@ -65,7 +66,7 @@ func (c *Config) Subscribed(annotations, objectLabels map[string]string) (map[st
 		}
 	}
 	for _, sub := range c.Subscriptions {
-		if sub.selector.Matches(labels.Set(objectLabels)) {
+		if global && sub.selector.Matches(labels.Set(objectLabels)) {
 			for _, r := range sub.Recipients {
 				s.add(triggersOr(sub.Triggers, c.DefaultTriggers), ParseDestination(r))
 			}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ func configure(t *testing.T, ns *playtest.Namespace, namespace string, data, sec
 	}
 	t.Cleanup(func() {
 		for _, o := range objects {
-			_ = ns.Client.Delete(ns.Context(), o)
+			_ = ns.Client.Delete(context.Background(), o)
 		}
 	})
 }
@@ -97,8 +98,10 @@ func TestMessagesOfAnUpdate(t *testing.T) {
 	n.kill()
 	n = startNotifier(t, ns, trust)
 	ns.PatchStatus("web", `{"status":{"pauseConditions":null}}`)
-	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
-	ns.SetImage("web", "nginx:3") // the second update pauses, too: the state was left in between, and is told again
+	ns.WaitForRollout("web", "to be Healthy, and the pause to be forgotten", func(ro *v1alpha1.Rollout) bool {
+		return playtest.Healthy(ro) && !strings.Contains(ro.Annotations["notified.notifications.argoproj.io"], "on-paused")
+	})
+	ns.SetImage("web", "nginx:3") // the second update pauses, too
 	ns.WaitForRollout("web", "to pause", playtest.Paused)
 	ns.WaitUntil("two messages of pauses", func() error {
 		if all := hooks.containing("on-paused"); len(all) != 2 {

@@ -3,8 +3,10 @@ package watch
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -36,7 +38,7 @@ func (r *events) Reconcile(ctx context.Context, request reconcile.Request) (reco
 	}
 	trigger := config.TriggerOf(event.Reason)
 	for _, l := range all {
-		to, wrong := l.Subscribed(object.GetAnnotations(), object.GetLabels())
+		to, wrong := l.Subscribed(object.GetAnnotations(), object.GetLabels(), !toldTwice(&event, object))
 		for _, err := range wrong {
 			r.log.Debug("a subscription is left out", "object", event.InvolvedObject.Name, "namespace", event.Namespace, "error", err)
 		}
@@ -49,6 +51,12 @@ func (r *events) Reconcile(ctx context.Context, request reconcile.Request) (reco
 		}
 	}
 	return reconcile.Result{}, nil
+}
+
+// toldTwice reports whether an event is also one on the Rollout that owns the object: those who subscribe to all objects get that one.
+func toldTwice(e *corev1.Event, object *unstructured.Unstructured) bool {
+	owned := metav1.GetControllerOf(object) != nil
+	return owned && (strings.HasPrefix(e.Reason, v1alpha1.EventAnalysisRunPrefix) || strings.HasPrefix(e.Reason, v1alpha1.EventExperimentPrefix))
 }
 
 // concerns reports whether an event is one of the controller on an object of ours, and not too old.

@@ -70,7 +70,7 @@ func (r *rollouts) Reconcile(ctx context.Context, request reconcile.Request) (re
 
 // subscribed are the triggers of states to which someone has subscribed, in order.
 func (r *rollouts) subscribed(l *loaded, rollout *unstructured.Unstructured) func(func(string, []config.Destination) bool) {
-	all, wrong := l.Subscribed(rollout.GetAnnotations(), rollout.GetLabels())
+	all, wrong := l.Subscribed(rollout.GetAnnotations(), rollout.GetLabels(), true)
 	if len(wrong) > 0 {
 		r.log.Debug("a subscription is left out", "rollout", rollout.GetNamespace()+"/"+rollout.GetName(), "error", errors.Join(wrong...))
 	}

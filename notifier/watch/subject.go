@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/notifier/facts"
 )
 
 // subject is what a message is about.
@@ -23,6 +24,8 @@ type subject struct {
 	rollout *unstructured.Unstructured
 	// runs are the AnalysisRuns of the Rollout's current version, the newest first.
 	runs []any
+	// stable is the pod template of the stable version while another is rolled out, nil otherwise.
+	stable map[string]any
 	// event is what happened, nil on the way of states.
 	event *corev1.Event
 }
@@ -46,9 +49,34 @@ func about(ctx context.Context, reader, live client.Reader, object *unstructured
 	if object.GetKind() == "Rollout" {
 		s.object = s.rollout
 	}
-	runs, err := runsOf(ctx, reader, s.rollout)
-	s.runs = runs
+	var err error
+	if s.runs, err = runsOf(ctx, reader, s.rollout); err != nil {
+		return nil, err
+	}
+	s.stable, err = stableOf(ctx, live, s.rollout)
 	return s, err
+}
+
+// stableOf is the pod template that an update replaces, nil without an update.
+func stableOf(ctx context.Context, live client.Reader, rollout *unstructured.Unstructured) (map[string]any, error) {
+	stable, _, _ := unstructured.NestedString(rollout.Object, "status", "stableRS")
+	current, _, _ := unstructured.NestedString(rollout.Object, "status", "currentPodHash")
+	if stable == "" || stable == current {
+		return nil, nil
+	}
+	var list unstructured.UnstructuredList
+	list.SetAPIVersion("apps/v1")
+	list.SetKind("ReplicaSetList")
+	if err := live.List(ctx, &list, client.InNamespace(rollout.GetNamespace()), client.MatchingLabels{v1alpha1.PodTemplateHashLabel: stable}); err != nil {
+		return nil, err
+	}
+	for _, rs := range list.Items {
+		if metav1.IsControlledBy(&rs, rollout) {
+			template, _, err := unstructured.NestedMap(rs.Object, "spec", "template")
+			return template, err
+		}
+	}
+	return nil, nil
 }
 
 // owner is the Rollout that an AnalysisRun or Experiment was started by, or by the Experiment that started it.
@@ -126,8 +154,16 @@ func (s *subject) variables(l *loaded, trigger string, now time.Time) map[string
 		"secrets": secretsOf(l),
 		"trigger": trigger,
 	}
-	if s.rollout != nil {
-		vars["rollout"] = runtime.DeepCopyJSON(s.rollout.Object)
+	// What belongs to no Rollout is shown under that name, as Argo Rollouts does.
+	rollout := cmp.Or(s.rollout, s.object)
+	vars["rollout"] = runtime.DeepCopyJSON(rollout.Object)
+	vars["explain"] = facts.Explain(rollout.Object)
+	vars["links"] = facts.Links(rollout.GetAnnotations())
+	vars["analysis"] = facts.Failing(s.judged())
+	vars["diff"] = []any{}
+	if s.stable != nil {
+		template, _, _ := unstructured.NestedMap(rollout.Object, "spec", "template")
+		vars["diff"] = facts.Images(s.stable, template)
 	}
 	switch s.object.GetKind() {
 	case "AnalysisRun":
@@ -145,6 +181,14 @@ func (s *subject) variables(l *loaded, trigger string, now time.Time) map[string
 		}
 	}
 	return vars
+}
+
+// judged are the AnalysisRuns whose failures are shown.
+func (s *subject) judged() []any {
+	if s.object.GetKind() == "AnalysisRun" {
+		return []any{s.object.Object}
+	}
+	return s.runs
 }
 
 // secretsOf are copies: templates may change what they are given.

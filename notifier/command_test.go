@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const configMap = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argo-rollouts-notification-configmap}
+data:
+  service.slack: "token: $t"
+  service.nats: "url: x"
+  template.a: "message: '{{.rollout.metadata.name}} {{.secrets.t | toString}} {{.recipient}}'"
+  template.b: "message: '{{.x'"
+  trigger.on-paused: "[{when: rollout.status.phase == 'Paused', send: [a]}, {when: rollout.none.x > 1, send: [gone]}]"
+`
+
+const paused = "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: web}\nstatus: {phase: Paused}\n"
+
+// The commands of `kubectl argo rollouts notifications`, on files.
+func TestCommands(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	config, rollout := write("config.yaml", configMap), write("rollout.yaml", paused)
+	secret := write("secret.yaml", "kind: Secret\nstringData: {t: hidden}\n")
+	for name, c := range map[string]struct {
+		args       []string
+		want, fail string
+	}{
+		"templates":             {args: []string{"template", "get"}, want: "NAME  PREVIEW\na     {{.rollout"},
+		"one template":          {args: []string{"template", "get", "a", "-o", "yaml"}, want: "a:\n  message:"},
+		"names":                 {args: []string{"template", "get", "-o", "name"}, want: "a\n"},
+		"no such template":      {args: []string{"template", "get", "z"}, fail: `there is no "z": there are a`},
+		"triggers":              {args: []string{"trigger", "get"}, want: "on-paused  a; gone"},
+		"a trigger":             {args: []string{"trigger", "run", "on-paused", rollout}, want: "rollout.status.phase == 'Paused'  true\nrollout.none.x > 1                false: when"},
+		"no such trigger":       {args: []string{"trigger", "run", "x", rollout}, fail: "trigger 'x' is not configured"},
+		"a message":             {args: []string{"template", "notify", "a", rollout}, want: "message: web hidden stdout"},
+		"a message, not sent":   {args: []string{"template", "notify", "a", rollout, "--recipient", "slack:ch", "--dry-run"}, want: "message: web hidden ch"},
+		"a service that is not": {args: []string{"template", "notify", "a", rollout, "--recipient", "x:ch"}, fail: "notification service 'x' is not supported"},
+		"a broken template":     {args: []string{"template", "notify", "b", rollout}, fail: "template.b: "},
+		"lint":                  {args: []string{"lint"}, fail: "template 'gone' is not supported\nservice nats: service type 'nats' is not supported"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			cmd := newCommand()
+			cmd.SetOut(&out)
+			cmd.SetArgs(append(c.args, "--config-map", config, "--secret", secret))
+			err := cmd.ExecuteContext(t.Context())
+			if c.fail != "" {
+				if err == nil || !strings.Contains(err.Error(), c.fail) {
+					t.Errorf("error %v, want %q", err, c.fail)
+				}
+				return
+			}
+			if err != nil || !strings.Contains(out.String(), c.want) {
+				t.Errorf("%v\n%s\nwant %q", err, out.String(), c.want)
+			}
+		})
+	}
+}
