@@ -32,13 +32,13 @@ func TestMessagesAreNotLost(t *testing.T) {
 		asked++
 		turn := asked
 		mu.Unlock()
-		switch {
-		case turn == 1:
+		switch turn {
+		case 1:
 			w.WriteHeader(http.StatusServiceUnavailable)
-		case turn == 2:
+		case 2:
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusTooManyRequests)
-		case turn == 3:
+		case 3:
 			<-r.Context().Done() // until the process is killed
 		default:
 			return true
