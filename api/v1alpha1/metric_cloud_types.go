@@ -21,7 +21,7 @@ type CloudWatchMetric struct {
 // +kubebuilder:validation:XValidation:rule=`has(self.expression) != has(self.metricStat)`,message=`set exactly one of expression and metricStat`
 type CloudWatchMetricDataQuery struct {
 	// Name by which expressions refer to this query.
-	Id string `json:"id,omitempty"` //nolint:revive,staticcheck // plugins know the field by this name
+	Id string `json:"id,omitempty"` //nolint:revive // plugins know the field by this name
 
 	// Expression over other queries. Give this or metricStat.
 	// +optional

@@ -235,7 +235,7 @@ type DatadogMetric struct {
 	// +optional
 	// +kubebuilder:default=v1
 	// +kubebuilder:validation:Enum=v1;v2
-	ApiVersion string `json:"apiVersion,omitempty"` //nolint:revive,staticcheck // plugins know the field by this name
+	ApiVersion string `json:"apiVersion,omitempty"` //nolint:revive // plugins know the field by this name
 
 	// How the values in the interval become one: avg, min, max, sum, last, percentile, mean, l2norm or area. Defaults to
 	// last. Needs apiVersion v2.

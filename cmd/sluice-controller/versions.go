@@ -8,10 +8,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sluice-delivery/sluice/internal/traffic/ambassador"
-	"github.com/sluice-delivery/sluice/internal/traffic/istio"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
-	"github.com/sluice-delivery/sluice/internal/traffic/smi"
 )
 
 // version is a flag with the version in which kinds of a traffic router are read and written.
@@ -45,11 +42,7 @@ func (v version) Set(text string) error {
 
 // addVersions adds the flags for versions. Without one, the best version that the cluster serves is used.
 func addVersions(f *pflag.FlagSet, in map[schema.GroupKind]string) {
-	for name, kinds := range map[string][]schema.GroupVersionKind{
-		"istio-api-version":         {istio.VirtualService, istio.DestinationRule},
-		"ambassador-api-version":    {ambassador.GVK},
-		"traffic-split-api-version": {smi.GVK},
-	} {
+	for name, kinds := range routers.VersionFlags() {
 		f.Var(version{kinds, in}, name, fmt.Sprintf("`VERSION` in which %ss are read and written; by default, the first one that the cluster serves of %s",
 			kinds[0].Kind, strings.Join(routers.Versions(kinds[0]), ", ")))
 	}

@@ -33,3 +33,12 @@ func Form(o *unstructured.Unstructured, version string) *unstructured.Unstructur
 	}
 	return o
 }
+
+// VersionFlags are the kinds whose version the controller's flags choose, by the flag's name.
+func VersionFlags() map[string][]schema.GroupVersionKind {
+	return map[string][]schema.GroupVersionKind{
+		"istio-api-version":         {istio.VirtualService, istio.DestinationRule},
+		"ambassador-api-version":    {ambassador.GVK},
+		"traffic-split-api-version": {smi.GVK},
+	}
+}
