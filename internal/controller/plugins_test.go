@@ -6,12 +6,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/playtest"
@@ -33,7 +36,7 @@ var buildSamples = sync.OnceValues(func() (string, error) {
 })
 
 // startWithPlugins starts a controller whose ConfigMap lists plugins, in which SAMPLES stands for the folder with the samples.
-func startWithPlugins(t *testing.T, ns *playtest.Namespace, lists map[string]string) {
+func startWithPlugins(t *testing.T, ns *playtest.Namespace, lists map[string]string) (flags []string) {
 	t.Helper()
 	dir, err := buildSamples()
 	if err != nil {
@@ -45,7 +48,9 @@ func startWithPlugins(t *testing.T, ns *playtest.Namespace, lists map[string]str
 	}
 	createObject(t, ns, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: v1alpha1.ConfigMapName}, Data: data})
 	ns.Env = append(ns.Env, "POD_NAMESPACE="+ns.Name)
-	ns.StartController("--plugin-dir", filepath.Join(t.TempDir(), "plugins"))
+	flags = []string{"--plugin-dir", filepath.Join(t.TempDir(), "plugins")}
+	ns.StartController(flags...)
+	return flags
 }
 
 // A metric plugin measures: a real process, by the real handshake. One that is not there, or is broken, costs its own AnalysisRun.
@@ -91,5 +96,47 @@ func TestMetricPlugin(t *testing.T) {
 		if name == "good" && (last.Value == "" || result.Metadata["address"] != listener.Addr().String()) {
 			t.Errorf("%s: value %q, metadata %v", name, last.Value, result.Metadata)
 		}
+	}
+}
+
+// A traffic-router plugin splits traffic: step by step, over a controller that is killed, through an abort. A Rollout that names a plugin which
+// nobody listed is told so.
+func TestTrafficRouterPlugin(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	ns.Env = append(ns.Env, "KUBECONFIG="+ns.Kubeconfig)
+	createServices(t, ns, "web-canary", "web-stable")
+	createObject(t, ns, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "web-weights"}})
+	flags := startWithPlugins(t, ns, map[string]string{"trafficRouterPlugins": `[{name: samples/configmap, location: SAMPLES/configmap}]`})
+	manifest := routed(4, `{plugins: {samples/configmap: {name: web-weights}}}`, twoWeights, "scaleDownDelaySeconds: 1, abortScaleDownDelaySeconds: 1")
+	ns.CreateRollout(strings.ReplaceAll(manifest, "samples/configmap", "samples/unknown"))
+	ns.WaitForRollout("web", "to be told that there is no such plugin", func(ro *v1alpha1.Rollout) bool {
+		return slices.ContainsFunc(ro.Status.Conditions, func(c v1alpha1.RolloutCondition) bool {
+			return c.Type == v1alpha1.ConditionInvalidSpec && strings.Contains(c.Message, "plugin samples/unknown not configured in configmap")
+		})
+	})
+	ns.Patch("web", `{"spec":{"strategy":{"canary":{"trafficRouting":{"plugins":{"samples/unknown":null,"samples/configmap":{"name":"web-weights"}}}}}}}`)
+	ns.WaitForRollout("web", "to be Healthy", settledOn("1", 4))
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to pause at 25 %", both(playtest.AtStep(1), playtest.Paused, weightIs(25)))
+	wantWeights(t, ns, "25")
+	ns.StopController(syscall.SIGKILL)
+	ns.StartController(flags...)
+	ns.PatchStatus("web", resume)
+	ns.WaitForRollout("web", "to pause at 75 %", both(playtest.AtStep(3), playtest.Paused, weightIs(75)))
+	wantWeights(t, ns, "75")
+	ns.PatchStatus("web", `{"status":{"abort":true}}`)
+	ns.WaitForRollout("web", "to be back at the stable version", both(playtest.Degraded, weightIs(0), pods(4)))
+	wantWeights(t, ns, "0")
+}
+
+func wantWeights(t *testing.T, ns *playtest.Namespace, canary string) {
+	t.Helper()
+	var weights corev1.ConfigMap
+	if err := ns.Client.Get(t.Context(), client.ObjectKey{Namespace: ns.Name, Name: "web-weights"}, &weights); err != nil {
+		t.Fatal(err)
+	}
+	if weights.Data["web-canary"] != canary {
+		t.Errorf("the plugin has set %v, want %s for the canary", weights.Data, canary)
 	}
 }

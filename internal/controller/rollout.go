@@ -29,6 +29,8 @@ type Rollouts struct {
 	workloads *workloads
 	// routes reads what traffic routers read and write.
 	routes *routes
+	// plugins are asked to split traffic.
+	plugins *pluginRoutes
 	// policy is what the operator lets Rollouts do.
 	policy spec.Policy
 	engine func(plan.Observed) plan.Plan
@@ -42,6 +44,10 @@ func NewRollouts(p Parts) *Rollouts {
 	}
 	r.workloads = &workloads{main: p.Cache, sets: p.Sets, referring: r.referring, watched: map[spec.Kind]bool{}}
 	r.routes = &routes{cache: p.Cache, live: p.Live, namespace: p.Namespace, policy: p.Policy, mapper: p.Mapper, log: p.Log, concerned: r.concernedBy, granted: r.grantedBy, grants: newGrants()}
+	r.plugins = &pluginRoutes{host: p.Plugins, clock: p.Clock, log: p.Log, start: p.Go, known: map[types.NamespacedName]*pluginRoute{}}
+	if r.plugins.start == nil {
+		r.plugins.start = func(do func()) { go survive(p.Log, do) }
+	}
 	r.routes.search.left = routers.Kinds()
 	return r
 }
@@ -63,6 +69,7 @@ func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.R
 func (r *Rollouts) gone(ctx context.Context, key types.NamespacedName) error {
 	r.meters.Forget(telemetry.Rollouts, key)
 	r.traces.Forget(key)
+	r.plugins.forget(key)
 	return r.release(ctx, key)
 }
 
@@ -111,6 +118,9 @@ func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed, next plan.P
 	}
 	if r.routes.waitsForConsent(ctx, seen) || r.routes.waitsForKind(seen.Rollout) {
 		next.Wake = earlier(next.Wake, seen.Now.Add(consentRetry))
+	}
+	if at := r.plugins.retryAt(pluginsOf(seen.Rollout), seen.Rollout.UID); !at.IsZero() {
+		next.Wake = earlier(next.Wake, at)
 	}
 	return r.wakeAt(next.Wake), nil
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/plugin"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
@@ -175,7 +176,7 @@ func (r *routes) get(ctx context.Context, key traffic.Key) (*unstructured.Unstru
 }
 
 // isReadLive reports whether objects of a kind are never cached.
-func isReadLive(kind string) bool { return kind == "ConfigMap" }
+func isReadLive(kind string) bool { return kind == "ConfigMap" || kind == plugin.Kind.Kind }
 
 // ownedBy are the cached objects into which a Rollout has put something, and that it may use as far as the policy tells.
 func (r *routes) ownedBy(ctx context.Context, rollout types.NamespacedName, policy spec.Policy) ([]*unstructured.Unstructured, error) {
@@ -212,6 +213,10 @@ func readRoute(ctx context.Context, reader client.Reader, key traffic.Key) (*uns
 func (r *Rollouts) observeRoutes(ctx context.Context, seen *plan.Observed, versions map[types.UID]string) error {
 	seen.Routes = traffic.Objects{}
 	for _, ref := range routers.Refs(seen.Rollout) {
+		if ref.GroupVersionKind == plugin.Kind {
+			r.addPlugin(seen.Routes, ref, seen.Rollout)
+			continue
+		}
 		object, err := r.routes.get(ctx, ref.Key())
 		if err != nil {
 			return err
@@ -234,7 +239,10 @@ func (r *Rollouts) observeRoutes(ctx context.Context, seen *plan.Observed, versi
 			seen.Routes[key] = object
 		}
 	}
-	for _, object := range seen.Routes {
+	for key, object := range seen.Routes {
+		if key.GroupVersionKind == plugin.Kind {
+			continue // no API server has it
+		}
 		versions[object.GetUID()] = object.GetResourceVersion()
 	}
 	return nil
@@ -245,6 +253,10 @@ func (r *Rollouts) lookAtRoutes(ctx context.Context, seen *plan.Observed) error 
 	live := maps.Clone(seen.Routes) // those that the Rollout does not name any more carry nothing of its
 	for _, ref := range routers.Refs(seen.Rollout) {
 		delete(live, ref.Key())
+		if ref.GroupVersionKind == plugin.Kind {
+			r.addPlugin(live, ref, seen.Rollout)
+			continue
+		}
 		object, err := readRoute(ctx, r.live, ref.Key())
 		if err != nil {
 			return err
@@ -255,6 +267,13 @@ func (r *Rollouts) lookAtRoutes(ctx context.Context, seen *plan.Observed) error 
 	}
 	seen.Routes, seen.RoutesLive = live, true
 	return nil
+}
+
+// addPlugin adds what is known of a plugin that splits traffic.
+func (r *Rollouts) addPlugin(to traffic.Objects, ref traffic.Ref, ro *v1alpha1.Rollout) {
+	if object := r.plugins.object(ref.NamespacedName, ro.UID); object != nil {
+		to[ref.Key()] = object
+	}
 }
 
 // releaseRoute changes or deletes an object that the Rollout does not name any more. What the API server refuses is no error of this process:
@@ -284,6 +303,8 @@ func (r *Rollouts) writeRoute(ctx context.Context, rollout *v1alpha1.Rollout, c 
 		c.To = routers.Form(c.To, version)
 	}
 	switch {
+	case c.To != nil && c.To.GroupVersionKind() == plugin.Kind:
+		return r.plugins.ask(rollout, c.To)
 	case c.From == nil:
 		err := r.post(ctx, rollout, c.To)
 		switch {

@@ -32,6 +32,8 @@ func abilityOf(r Router) ability {
 		return ability{who: "smi", additional: true}
 	case Ambassador:
 		return ability{who: "ambassador"}
+	case Plugin:
+		return ability{who: "plugin " + r.Name, headers: true, mirrors: true, additional: true}
 	case Traefik:
 		return ability{who: "traefik"}
 	}

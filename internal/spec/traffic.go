@@ -1,6 +1,9 @@
 package spec
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Traffic is how traffic is split apart from the share of the pods.
 type Traffic struct {
@@ -135,6 +138,16 @@ type NamedObject struct {
 	Name  string
 }
 
+// Plugin splits traffic by a program that the administrator lists.
+type Plugin struct {
+	// Field is where the spec sets the router up.
+	Field string
+	// Name is that of the plugin, Config what the spec says below it, in the plugin's own form.
+	Name   string
+	Config json.RawMessage
+}
+
+func (Plugin) isRouter()     {}
 func (GatewayAPI) isRouter() {}
 func (ALB) isRouter()        {}
 func (Ambassador) isRouter() {}

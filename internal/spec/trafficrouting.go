@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -57,7 +58,7 @@ func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) 
 		plugin := pluginField(field, name)
 		switch {
 		case name != v1alpha1.GatewayAPIPluginName:
-			p.notYet(plugin)
+			all = append(all, p.plugin(plugin, name, t.Plugins[name]))
 		case gateway != nil:
 			p.add(plugin, "is the same router as %s.gatewayAPI, which is set too: keep one of the two", field)
 		default:
@@ -66,6 +67,18 @@ func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) 
 	}
 	return all
 }
+
+// plugin is the router of a plugin, whose settings are its own affair.
+func (p *problems) plugin(field, name string, settings json.RawMessage) Plugin {
+	if len(settings) > mostSettings {
+		p.add(field, "has %d bytes of settings, and a plugin may have %d: shorten them", len(settings), mostSettings)
+		settings = nil
+	}
+	return Plugin{Field: field, Name: name, Config: settings}
+}
+
+// mostSettings is how long the settings of a plugin may be: they travel with each question.
+const mostSettings = 64 << 10
 
 // oneOrMany reads what can be given as one name or as a list. It reports whether it is the one name.
 func (p *problems) oneOrMany(field, one, many string, name string, listed int) bool {

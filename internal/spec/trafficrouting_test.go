@@ -180,14 +180,6 @@ func TestProblemsOfRouters(t *testing.T) {
 		routing *v1alpha1.RolloutTrafficRouting
 		want    []string
 	}{
-		"routers that are not built": {
-			&v1alpha1.RolloutTrafficRouting{
-				Plugins: map[string]json.RawMessage{"example/consul": nil},
-			},
-			[]string{
-				routing + `.plugins["example/consul"]` + notYet,
-			},
-		},
 		"a router that has ended": {
 			&v1alpha1.RolloutTrafficRouting{AppMesh: &v1alpha1.AppMeshTrafficRouting{}},
 			[]string{routing + ".appMesh: AWS App Mesh ended on 30 September 2026: remove it, and use gatewayAPI, for instance with Amazon VPC Lattice, or istio"},

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
 	"github.com/sluice-delivery/sluice/internal/traffic/istio"
 	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
+	"github.com/sluice-delivery/sluice/internal/traffic/plugin"
 	"github.com/sluice-delivery/sluice/internal/traffic/smi"
 	"github.com/sluice-delivery/sluice/internal/traffic/traefik"
 )
@@ -30,6 +31,7 @@ var table = []row{
 	of(ambassador.Kinds, traffic.ControllingRollout, func(o traffic.Owner, a spec.Ambassador, _ spec.Policy) traffic.Router { return ambassador.New(o, a) }),
 	of(traefik.Kinds, nobody, func(o traffic.Owner, t spec.Traefik, _ spec.Policy) traffic.Router { return traefik.New(o, t) }),
 	of(gatewayapi.Kinds, gatewayapi.Owners, gatewayapi.New),
+	of(plugin.Kinds, nobody, plugin.New),
 }
 
 // nobody has put anything but weights into an object, which stay when the Rollout is gone.

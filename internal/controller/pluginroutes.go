@@ -1,0 +1,240 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/sluice-delivery/sluice/api/plugin"
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/clean"
+	host "github.com/sluice-delivery/sluice/internal/plugin"
+	router "github.com/sluice-delivery/sluice/internal/traffic/plugin"
+	"github.com/sluice-delivery/sluice/internal/traffic/routers"
+)
+
+const (
+	// askedAgainFirst and askedAgainLongest are when a plugin is asked again for what it could not do: twice as long each time.
+	askedAgainFirst, askedAgainLongest = 5 * time.Second, 5 * time.Minute
+	// longestSplit is how long all calls for one split may take.
+	longestSplit = 5 * time.Minute
+	// longestProblem is how much of what a plugin says is shown.
+	longestProblem = 500
+)
+
+// pluginRoutes are what plugins have been asked to do, and what they have answered. A restart forgets it, and asks again. No worker waits for a
+// plugin: it is asked aside, and the pass that needs the answer is repeated until it is there.
+type pluginRoutes struct {
+	host  *host.Host
+	clock clock.PassiveClock
+	log   *slog.Logger
+	start func(func())
+
+	mu    sync.Mutex
+	known map[types.NamespacedName]*pluginRoute
+}
+
+// pluginRoute is one plugin of one Rollout.
+type pluginRoute struct {
+	rollout types.UID
+	// inForce is what the plugin has confirmed, empty while nobody knows; pending what it is being asked.
+	inForce, pending string
+	// refused is what it could not do, and problem why; it is asked again at retry.
+	refused, problem string
+	retry            time.Time
+	failures         int
+	// routes: managed routes may be set.
+	routes bool
+}
+
+func (p *pluginRoutes) of(name types.NamespacedName, rollout types.UID) *pluginRoute {
+	route := p.known[name]
+	if route == nil || route.rollout != rollout {
+		route = &pluginRoute{rollout: rollout, routes: true}
+		p.known[name] = route
+	}
+	return route
+}
+
+// object is what is known of a plugin, nil if that is nothing.
+func (p *pluginRoutes) object(name types.NamespacedName, rollout types.UID) *unstructured.Unstructured {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	route := p.of(name, rollout)
+	refused := route.refused
+	if !p.clock.Now().Before(route.retry) {
+		refused = ""
+	}
+	if route.inForce == "" && refused == "" {
+		return nil
+	}
+	return router.Object(name, route.inForce, refused, route.problem)
+}
+
+// retryAt is when a plugin of a Rollout is asked again, zero if none is to be.
+func (p *pluginRoutes) retryAt(names []types.NamespacedName, rollout types.UID) (at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, name := range names {
+		if route := p.of(name, rollout); route.refused != "" && route.pending == "" {
+			at = earlier(at, route.retry)
+		}
+	}
+	return at
+}
+
+// ask has a plugin do what an object says. It is done when the object shows it; until then the pass is repeated.
+func (p *pluginRoutes) ask(ro *v1alpha1.Rollout, object *unstructured.Unstructured) error {
+	name := types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
+	asked, ok := router.InForce(object)
+	if !ok || p.host == nil {
+		return fmt.Errorf("plugin %s cannot be asked here", name.Name)
+	}
+	written, _, _ := unstructured.NestedString(object.Object, "spec", "asked")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	route := p.of(name, ro.UID)
+	if route.pending == "" {
+		route.pending, route.inForce, route.refused = written, "", ""
+		sent := forPlugin(ro)
+		p.start(func() { p.carryOut(name, sent, asked, written) })
+	}
+	return fmt.Errorf("%w: plugin %q is being asked to split traffic", errBehind, asked.Plugin)
+}
+
+// forPlugin is a Rollout as plugins get it.
+func forPlugin(ro *v1alpha1.Rollout) v1alpha1.Rollout {
+	out := ro.DeepCopy()
+	out.ManagedFields, out.Unreadable = nil, nil
+	return *out
+}
+
+// carryOut asks a plugin for all of a split, and notes what came of it.
+func (p *pluginRoutes) carryOut(name types.NamespacedName, ro v1alpha1.Rollout, asked router.Asked, written string) {
+	ctx, cancel := context.WithTimeout(context.Background(), longestSplit)
+	defer cancel()
+	err := errBroken
+	defer func() { p.landed(name, ro.UID, asked, written, err) }()
+	p.mu.Lock()
+	routes := p.of(name, ro.UID).routes
+	p.mu.Unlock()
+	err = pluginSplit{p.host, ro, asked}.set(ctx, routes)
+}
+
+func (p *pluginRoutes) landed(name types.NamespacedName, rollout types.UID, asked router.Asked, written string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	route := p.known[name]
+	if route == nil || route.rollout != rollout || route.pending != written {
+		return
+	}
+	route.pending = ""
+	route.routes = route.routes || len(asked.Headers)+len(asked.Mirrors) > 0
+	if err == nil {
+		route.inForce, route.refused, route.problem, route.failures, route.retry = written, "", "", 0, time.Time{}
+		route.routes = len(asked.Headers)+len(asked.Mirrors) > 0
+		return
+	}
+	problem := clean.Text(err.Error())
+	if len(problem) > longestProblem {
+		problem = problem[:longestProblem] + "…"
+	}
+	route.refused, route.problem = written, problem
+	route.retry = p.clock.Now().Add(min(askedAgainFirst<<min(route.failures, 20), askedAgainLongest))
+	route.failures++
+	p.log.Warn("a plugin could not split traffic; it is asked again", "rollout", name.String(), "weight", asked.Weight, "error", problem)
+}
+
+// forget drops what is known of a Rollout that is gone.
+func (p *pluginRoutes) forget(rollout types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name := range p.known {
+		if name.Namespace == rollout.Namespace && len(name.Name) > len(rollout.Name) && name.Name[:len(rollout.Name)+1] == rollout.Name+"/" {
+			delete(p.known, name)
+		}
+	}
+}
+
+// pluginSplit is one split that a plugin is asked for.
+type pluginSplit struct {
+	host  *host.Host
+	ro    v1alpha1.Rollout
+	asked router.Asked
+}
+
+// set asks for what must go first, then for the versions and the weights, then for what leads to the canary, and then whether it is in force.
+func (s pluginSplit) set(ctx context.Context, routes bool) error {
+	if routes && len(s.asked.Managed) > 0 {
+		if err := s.do(ctx, "RemoveManagedRoutes", "remove managed routes", plugin.RemoveManagedRoutesArgs{Rollout: s.ro}); err != nil {
+			return err
+		}
+	}
+	err := s.do(ctx, "UpdateHash", "update hash", plugin.UpdateHashArgs{
+		Rollout: s.ro, CanaryHash: s.asked.CanaryHash, StableHash: s.asked.StableHash, AdditionalDestinations: s.asked.Additional,
+	})
+	if err != nil {
+		return err
+	}
+	weight := plugin.SetWeightAndVerifyWeightArgs{Rollout: s.ro, DesiredWeight: s.asked.Weight, AdditionalDestinations: s.asked.Additional}
+	if err := s.do(ctx, "SetWeight", "set weight", weight); err != nil {
+		return err
+	}
+	for _, header := range s.asked.Headers {
+		if err := s.do(ctx, "SetHeaderRoute", "set header route", plugin.SetHeaderArgs{Rollout: s.ro, SetHeaderRoute: header}); err != nil {
+			return err
+		}
+	}
+	for _, mirror := range s.asked.Mirrors {
+		if err := s.do(ctx, "SetMirrorRoute", "set mirror route", plugin.SetMirrorArgs{Rollout: s.ro, SetMirrorRoute: mirror}); err != nil {
+			return err
+		}
+	}
+	return s.verify(ctx, weight)
+}
+
+// verify asks whether a weight is in force. A plugin that has not implemented that is believed.
+func (s pluginSplit) verify(ctx context.Context, weight plugin.SetWeightAndVerifyWeightArgs) error {
+	answer, err := host.Ask[plugin.VerifyWeightResponse](ctx, s.host, s.question("VerifyWeight", weight))
+	switch {
+	case err != nil:
+		return fmt.Errorf("failed to verify weight via plugin: %w", err)
+	case answer.Err.ErrorString != "":
+		return fmt.Errorf("failed to verify weight via plugin: %w", answer.Err)
+	case answer.Verified == plugin.IsVerified, answer.Verified == plugin.NotImplemented:
+		return nil
+	}
+	return fmt.Errorf("plugin %q says that the weight %d is not in force yet", s.asked.Plugin, s.asked.Weight)
+}
+
+func (s pluginSplit) do(ctx context.Context, method, what string, args any) error {
+	failed, err := host.Ask[plugin.RpcError](ctx, s.host, s.question(method, args))
+	switch {
+	case err != nil:
+		return fmt.Errorf("failed to %s via plugin: %w", what, err)
+	case failed.ErrorString != "":
+		return fmt.Errorf("failed to %s via plugin: %w", what, failed)
+	}
+	return nil
+}
+
+func (s pluginSplit) question(method string, args any) host.Question {
+	return host.Question{ID: host.ID{Kind: plugin.TrafficRouter, Name: s.asked.Plugin}, Tenant: s.ro.Namespace, Method: method, Args: args}
+}
+
+// pluginsOf are the objects of a Rollout's plugins.
+func pluginsOf(ro *v1alpha1.Rollout) []types.NamespacedName {
+	var names []types.NamespacedName
+	for _, ref := range routers.Refs(ro) {
+		if ref.GroupVersionKind == router.Kind {
+			names = append(names, ref.NamespacedName)
+		}
+	}
+	return names
+}
