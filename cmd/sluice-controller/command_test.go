@@ -36,7 +36,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		"a collector":                {[]string{"--otlp-endpoint=collector:4317"}, []string{`--otlp-endpoint "collector:4317"`, "http://HOST:PORT"}},
 		"no cluster":                 {[]string{"--kubeconfig=/nowhere"}, []string{"find the cluster", "/nowhere"}},
 		"upstream's --alb-ingress":   {[]string{"--alb-ingress-classes=alb"}, []string{"--alb-ingress-classes", "the Ingresses that a Rollout names"}},
-		"upstream's without a value": {[]string{"--self-service-notification-enabled"}, []string{"sends no notifications"}},
+		"upstream's without a value": {[]string{"--self-service-notification-enabled"}, []string{"sluice-notifier sends notifications"}},
 		"upstream's workers":         {[]string{"--service-threads", "3"}, []string{"--service-threads: ", "--rollout-threads"}},
 	} {
 		t.Run(name, func(t *testing.T) {

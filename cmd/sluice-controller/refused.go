@@ -38,7 +38,7 @@ func refuse(f *pflag.FlagSet) {
 		"appmesh-crd-version":                   "AWS App Mesh ended on 30 September 2026; leave it out",
 		"ingress-api-version":                   served,
 		"nginx-ingress-classes":                 "the Ingresses that a Rollout names are the ones that are used; leave it out",
-		"self-service-notification-enabled":     "this version sends no notifications; leave it out",
+		"self-service-notification-enabled":     "sluice-notifier sends notifications; give it this flag",
 		"controllers":                           "this version runs all of its controllers; leave it out",
 	} {
 		f.Var(refused{remedy}, name, "refused: "+remedy)

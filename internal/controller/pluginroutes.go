@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -22,6 +23,8 @@ import (
 const (
 	// askedAgainFirst and askedAgainLongest are when a plugin is asked again for what it could not do: twice as long each time.
 	askedAgainFirst, askedAgainLongest = 5 * time.Second, 5 * time.Minute
+	// verifiedAgain is when a plugin is asked again whether a weight is in force, and slowToVerify how long that may take before people are told.
+	verifiedAgain, slowToVerify = 5 * time.Second, time.Minute
 	// longestSplit is how long all calls for one split may take.
 	longestSplit = 5 * time.Minute
 	// longestProblem is how much of what a plugin says is shown.
@@ -49,6 +52,9 @@ type pluginRoute struct {
 	refused, problem string
 	retry            time.Time
 	failures         int
+	// spreading is what the plugin has set and not confirmed yet, and since when.
+	spreading string
+	since     time.Time
 	// routes: managed routes may be set.
 	routes bool
 }
@@ -100,7 +106,7 @@ func (p *pluginRoutes) ask(ro *v1alpha1.Rollout, object *unstructured.Unstructur
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	route := p.of(name, ro.UID)
-	if route.pending == "" {
+	if waits := route.spreading == written && p.clock.Now().Before(route.retry); route.pending == "" && !waits {
 		route.pending, route.inForce, route.refused = written, "", ""
 		sent := forPlugin(ro)
 		p.start(func() { p.carryOut(name, sent, asked, written) })
@@ -137,8 +143,11 @@ func (p *pluginRoutes) landed(name types.NamespacedName, rollout types.UID, aske
 	route.pending = ""
 	route.routes = route.routes || len(asked.Headers)+len(asked.Mirrors) > 0
 	if err == nil {
-		route.inForce, route.refused, route.problem, route.failures, route.retry = written, "", "", 0, time.Time{}
+		route.inForce, route.refused, route.problem, route.failures, route.retry, route.spreading = written, "", "", 0, time.Time{}, ""
 		route.routes = len(asked.Headers)+len(asked.Mirrors) > 0
+		return
+	}
+	if errors.Is(err, errSpreading) && p.spreads(route, written) {
 		return
 	}
 	problem := clean.Text(err.Error())
@@ -151,6 +160,16 @@ func (p *pluginRoutes) landed(name types.NamespacedName, rollout types.UID, aske
 	p.log.Warn("a plugin could not split traffic; it is asked again", "rollout", name.String(), "weight", asked.Weight, "error", problem)
 }
 
+// spreads notes that a weight has been set and is not in force yet. It reports false if that takes so long that it is a problem.
+func (p *pluginRoutes) spreads(route *pluginRoute, written string) bool {
+	now := p.clock.Now()
+	if route.spreading != written {
+		route.spreading, route.since = written, now
+	}
+	route.retry = now.Add(verifiedAgain)
+	return now.Sub(route.since) < slowToVerify
+}
+
 // forget drops what is known of a Rollout that is gone.
 func (p *pluginRoutes) forget(rollout types.NamespacedName) {
 	p.mu.Lock()
@@ -161,6 +180,9 @@ func (p *pluginRoutes) forget(rollout types.NamespacedName) {
 		}
 	}
 }
+
+// errSpreading: what a plugin has set takes its time.
+var errSpreading = errors.New("what it has set is not in force yet")
 
 // pluginSplit is one split that a plugin is asked for.
 type pluginSplit struct {
@@ -210,7 +232,7 @@ func (s pluginSplit) verify(ctx context.Context, weight plugin.SetWeightAndVerif
 	case answer.Verified == plugin.IsVerified, answer.Verified == plugin.NotImplemented:
 		return nil
 	}
-	return fmt.Errorf("plugin %q says that the weight %d is not in force yet", s.asked.Plugin, s.asked.Weight)
+	return fmt.Errorf("plugin %q says that %w: the weight %d", s.asked.Plugin, errSpreading, s.asked.Weight)
 }
 
 func (s pluginSplit) do(ctx context.Context, method, what string, args any) error {
