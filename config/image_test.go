@@ -15,24 +15,29 @@ import (
 // The images have all that their programs are built from, and run them as nobody in particular. Whether the base images are what they are
 // said to be, no test here can tell.
 func TestImage(t *testing.T) {
-	for program, image := range map[string]struct{ file, ports string }{
-		"sluice-controller": {"Dockerfile", "8080 8090"}, "sluice-dashboard": {"Dockerfile.dashboard", "3100"},
+	for program, i := range map[string]image{
+		"sluice-controller": {file: "Dockerfile", ports: "8080 8090", main: "./cmd/sluice-controller"},
+		"sluice-dashboard":  {file: "Dockerfile.dashboard", ports: "3100", main: "./cmd/sluice-dashboard"},
+		"sluice-notifier":   {file: "Dockerfile.notifier", ports: "8080 8090", module: "notifier", main: "."},
 	} {
-		t.Run(program, func(t *testing.T) { testImage(t, program, image.file, image.ports) })
+		t.Run(program, func(t *testing.T) { testImage(t, program, i) })
 	}
 }
 
-func testImage(t *testing.T, program, file, ports string) {
-	text, err := os.ReadFile(filepath.Join(playtest.Root(), file))
+// image of a program: its Dockerfile, its ports, and its main package in the folder of its module.
+type image struct{ file, ports, module, main string }
+
+func testImage(t *testing.T, program string, i image) {
+	text, err := os.ReadFile(filepath.Join(playtest.Root(), i.file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	build, image, ok := strings.Cut(string(text), "FROM gcr.io/distroless/static:nonroot@sha256:")
+	build, last, ok := strings.Cut(string(text), "FROM gcr.io/distroless/static:nonroot@sha256:")
 	if !ok {
 		t.Fatal("the image is not made of distroless/static:nonroot")
 	}
-	for _, line := range []string{"USER 65532:65532\n", `ENTRYPOINT ["/` + program + `"]`, "EXPOSE " + ports + "\n"} {
-		if !strings.Contains(image, line) {
+	for _, line := range []string{"USER 65532:65532\n", `ENTRYPOINT ["/` + program + `"]`, "EXPOSE " + i.ports + "\n"} {
+		if !strings.Contains(last, line) {
 			t.Errorf("the image lacks %s", line)
 		}
 	}
@@ -43,8 +48,8 @@ func testImage(t *testing.T, program, file, ports string) {
 		}
 		copied = append(copied, found[1])
 	}
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./cmd/"+program)
-	list.Dir = playtest.Root()
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if or .Main .Replace}}{{$.Dir}}{{end}}{{end}}", i.main)
+	list.Dir = filepath.Join(playtest.Root(), i.module)
 	out, err := list.Output()
 	if err != nil {
 		t.Fatal(err)

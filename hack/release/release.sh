@@ -19,18 +19,19 @@ mkdir dist
 build() {
 	mkdir -p "$1/src" "$1/out"
 	git archive HEAD | tar -x -C "$1/src"
-	local platform program suffix
+	local platform program suffix module main
 	for platform in "${platforms[@]}"; do
-		for program in sluice-controller sluice-dashboard sluice; do
-			suffix=
+		for program in sluice-controller sluice-dashboard sluice-notifier sluice; do
+			suffix= module=. main=./cmd/$program
 			case $program-$platform in
 			sluice-controller-linux/* | sluice-dashboard-linux/*) ;;
 			sluice-controller-* | sluice-dashboard-*) continue ;; # they run in clusters
-			*-windows/*) suffix=.exe ;;
+			sluice-notifier-*) module=notifier main=. ;; # people try templates with it, too
 			esac
-			(cd "$1/src" && GOCACHE="$1/cache" CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} go build -trimpath -buildvcs=false \
+			case $platform in windows/*) suffix=.exe ;; esac
+			(cd "$1/src/$module" && GOCACHE="$1/cache" CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} go build -trimpath -buildvcs=false \
 				-ldflags "-s -w -X github.com/sluice-delivery/sluice/internal/buildinfo.version=$version" \
-				-o "$1/out/$program-${platform//\//-}$suffix" "./cmd/$program")
+				-o "$1/out/$program-${platform//\//-}$suffix" "$main")
 			echo "built $program for $platform" >&2
 		done
 	done
@@ -51,7 +52,7 @@ done
 for folder in config deploy charts; do
 	cp -RL "$folder" "$work/$folder"
 done
-grep -rlE 'sluice-(controller|dashboard):v' "$work/config" | xargs sed -i -E "s#(sluice-(controller|dashboard)):v[^ \"]*#\1:$version#"
+grep -rlE 'sluice-(controller|dashboard|notifier):v' "$work/config" | xargs sed -i -E "s#(sluice-(controller|dashboard|notifier)):v[^ \"]*#\1:$version#"
 sed -i "s|^appVersion: .*|appVersion: $version|; s|^version: .*|version: ${version#v}|" "$work/charts/sluice/Chart.yaml"
 # Owners, times and order are fixed, so that the archives are reproducible, too.
 pack() { tar --sort=name --owner=0 --group=0 --numeric-owner --mtime='@0' -C "$work" --exclude='*.go' --exclude=testdata -cf - "$2" "${@:3}" | gzip -n >"$1"; }
