@@ -83,6 +83,9 @@ func Play(t Trial, s Subject, log func(format string, args ...any)) *Fault {
 
 // play also records the history, if it is given what to write into.
 func play(t Trial, s Subject, log func(format string, args ...any), record *recording) *Fault {
+	if t.replay == nil {
+		t.AllRouters = t.Routed && t.Shell && t.Seed%8 == 5
+	}
 	h := &history{Trial: t, engine: s.Engine, log: log, telling: log != nil}
 	for i, r := range []**rand.Rand{&h.Rand, &h.chaos} {
 		h.sources[i] = rand.NewPCG(0, 0)
@@ -162,7 +165,7 @@ func (h *history) build(s Subject) {
 func (h *history) control(s Subject) {
 	if h.Shell {
 		o := shell.Options{
-			World: h.world.World, Routed: h.Routed, AllRouters: h.Seed%8 == 5, Fate: h.fate, Engine: s.Engine, Break: s.Break, Weather: h.weather(),
+			World: h.world.World, Routed: h.Routed, AllRouters: h.AllRouters, Fate: h.fate, Engine: s.Engine, Break: s.Break, Weather: h.weather(),
 			OnPlan: h.rules.plan, OnWrite: h.rules.write, OnPass: h.rules.pass, Meanwhile: h.meanwhile,
 		}
 		h.attend(&o)

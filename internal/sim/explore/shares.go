@@ -127,10 +127,7 @@ func (r *rules) split(p picture) map[string]shares {
 		switch {
 		case key.Kind == "Mapping" && key.Name != "web": // counts with the one that it was copied from
 		case key.Kind == "Mapping":
-			if canary := p.routes[canaryMapping(key)]; canary != nil {
-				s = sharesOf(canary)
-			}
-			out[key.Kind] = p.byVersion(s)
+			out[key.Kind] = p.byVersion(beside(s, p.routes[canaryMapping(key)]))
 		case key.Kind != "Ingress" || listed:
 			out[key.Kind] = p.byVersion(s)
 		case key.Name != "web":
@@ -155,6 +152,26 @@ func (r *rules) split(p picture) map[string]shares {
 		}
 	}
 	return out
+}
+
+// beside is what a Mapping sends where next to its canary Mapping, which may be nil: what that leaves.
+func beside(base shares, canary *unstructured.Unstructured) shares {
+	weight, ok, _ := unstructured.NestedInt64(content(canary), "spec", "weight")
+	if !ok || base.service() == "" {
+		return base
+	}
+	address, _, _ := unstructured.NestedString(canary.Object, "spec", "service")
+	service, _, _ := strings.Cut(address, ":")
+	out := shares{total: 100, by: map[string]int64{base.service(): 100 - weight}}
+	out.by[service] += weight
+	return out
+}
+
+func content(o *unstructured.Unstructured) map[string]any {
+	if o == nil {
+		return nil
+	}
+	return o.Object
 }
 
 func canaryMapping(base traffic.Key) traffic.Key {
