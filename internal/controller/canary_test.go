@@ -167,15 +167,15 @@ func TestWhatIsNotBuiltYetIsRefusedByName(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
 	ns.StartController()
-	ns.CreateRollout(canary(1, `{steps: [{setWeight: 50}], canaryService: web-canary, stableService: web-stable, trafficRouting: {smi: {}}}`))
+	ns.CreateRollout(canary(1, `{steps: [{setWeight: 50}, {plugin: {name: acme/checks}}]}`))
 	refused := ns.WaitForRollout("web", "to be refused", playtest.Degraded)
-	if want := "spec.strategy.canary.trafficRouting.smi"; !strings.Contains(refused.Status.Message, want) {
+	if want := "spec.strategy.canary.steps[1].plugin"; !strings.Contains(refused.Status.Message, want) {
 		t.Errorf("message %q does not name %s", refused.Status.Message, want)
 	}
 	if n := len(ns.ReplicaSets()); n != 0 {
 		t.Errorf("%d ReplicaSets were made all the same", n)
 	}
-	ns.Patch("web", `{"spec":{"strategy":{"canary":{"canaryService":null,"stableService":null,"trafficRouting":null}}}}`)
+	ns.Patch("web", `{"spec":{"strategy":{"canary":{"steps":[{"setWeight":50}]}}}}`)
 	ns.WaitForRollout("web", "to be Healthy once mended", playtest.Healthy)
 }
 
