@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,8 +41,9 @@ type pluginRoutes struct {
 	log   *slog.Logger
 	start func(func())
 
-	mu    sync.Mutex
-	known map[types.NamespacedName]*pluginRoute
+	mu sync.Mutex
+	// known are the plugins of each Rollout that its spec names, by the name of the object.
+	known map[types.NamespacedName]map[string]*pluginRoute
 }
 
 // pluginRoute is one plugin of one Rollout.
@@ -59,11 +62,21 @@ type pluginRoute struct {
 	routes bool
 }
 
+// rolloutOf is the Rollout of a plugin's object, whose name begins with the Rollout's.
+func rolloutOf(name types.NamespacedName) types.NamespacedName {
+	rollout, _, _ := strings.Cut(name.Name, "/")
+	return types.NamespacedName{Namespace: name.Namespace, Name: rollout}
+}
+
 func (p *pluginRoutes) of(name types.NamespacedName, rollout types.UID) *pluginRoute {
-	route := p.known[name]
+	key := rolloutOf(name)
+	if p.known[key] == nil {
+		p.known[key] = map[string]*pluginRoute{}
+	}
+	route := p.known[key][name.Name]
 	if route == nil || route.rollout != rollout {
 		route = &pluginRoute{rollout: rollout, routes: true}
-		p.known[name] = route
+		p.known[key][name.Name] = route
 	}
 	return route
 }
@@ -83,14 +96,21 @@ func (p *pluginRoutes) object(name types.NamespacedName, rollout types.UID) *uns
 	return router.Object(name, route.inForce, refused, route.problem)
 }
 
-// retryAt is when a plugin of a Rollout is asked again, zero if none is to be.
-func (p *pluginRoutes) retryAt(names []types.NamespacedName, rollout types.UID) (at time.Time) {
+// retryAt is when one of the plugins that a Rollout names is asked again, zero if none is to be. What is known of others is forgotten: anyone may
+// write one name after another into a spec.
+func (p *pluginRoutes) retryAt(ro types.NamespacedName, names []types.NamespacedName) (at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, name := range names {
-		if route := p.of(name, rollout); route.refused != "" && route.pending == "" {
+	for name, route := range p.known[ro] {
+		switch {
+		case !slices.Contains(names, types.NamespacedName{Namespace: ro.Namespace, Name: name}):
+			delete(p.known[ro], name)
+		case route.refused != "" && route.pending == "":
 			at = earlier(at, route.retry)
 		}
+	}
+	if len(p.known[ro]) == 0 {
+		delete(p.known, ro)
 	}
 	return at
 }
@@ -136,7 +156,7 @@ func (p *pluginRoutes) carryOut(name types.NamespacedName, ro v1alpha1.Rollout, 
 func (p *pluginRoutes) landed(name types.NamespacedName, rollout types.UID, asked router.Asked, written string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	route := p.known[name]
+	route := p.known[rolloutOf(name)][name.Name]
 	if route == nil || route.rollout != rollout || route.pending != written {
 		return
 	}
@@ -174,11 +194,7 @@ func (p *pluginRoutes) spreads(route *pluginRoute, written string) bool {
 func (p *pluginRoutes) forget(rollout types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for name := range p.known {
-		if name.Namespace == rollout.Namespace && len(name.Name) > len(rollout.Name) && name.Name[:len(rollout.Name)+1] == rollout.Name+"/" {
-			delete(p.known, name)
-		}
-	}
+	delete(p.known, rollout)
 }
 
 // errSpreading: what a plugin has set takes its time.

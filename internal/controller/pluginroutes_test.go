@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	host "github.com/sluice-delivery/sluice/internal/plugin"
@@ -22,7 +23,7 @@ func TestPluginThatIsSlowToConfirm(t *testing.T) {
 	clock := testingclock.NewFakePassiveClock(time.Unix(0, 0))
 	asked := 0
 	p := &pluginRoutes{
-		host: &host.Host{}, clock: clock, log: slog.New(slog.DiscardHandler), known: map[types.NamespacedName]*pluginRoute{}, start: func(func()) { asked++ },
+		host: &host.Host{}, clock: clock, log: slog.New(slog.DiscardHandler), known: map[types.NamespacedName]map[string]*pluginRoute{}, start: func(func()) { asked++ },
 	}
 	name := types.NamespacedName{Namespace: "shop", Name: "web/samples/slow"}
 	ro := &v1alpha1.Rollout{}
@@ -64,4 +65,31 @@ func TestPluginThatIsSlowToConfirm(t *testing.T) {
 	ask(0)
 	notYet(0)
 	want("a minute later", 4, true)
+}
+
+// Who writes one plugin after another into a Rollout's spec does not fill the controller's memory, and a plugin that is named keeps what is known.
+func TestPluginsThatAreNamedNoMoreAreForgotten(t *testing.T) {
+	p := &pluginRoutes{
+		host: &host.Host{}, clock: testingclock.NewFakePassiveClock(time.Unix(0, 0)), log: slog.New(slog.DiscardHandler),
+		known: map[types.NamespacedName]map[string]*pluginRoute{}, start: func(func()) {},
+	}
+	ro := &v1alpha1.Rollout{}
+	ro.Namespace, ro.Name = "shop", "web"
+	key := client.ObjectKeyFromObject(ro)
+	named := func(i int) []types.NamespacedName {
+		return []types.NamespacedName{{Namespace: "shop", Name: fmt.Sprintf("web/samples/p%d", i)}}
+	}
+	for i := range 100 {
+		object := router.Object(named(i)[0], fmt.Sprintf(`{"plugin":"samples/p%d","max":100,"weight":0}`, i), "", "")
+		if err := p.ask(ro, object); !errors.Is(err, errBehind) {
+			t.Fatal(err)
+		}
+		p.retryAt(key, named(i))
+		if n := len(p.known[key]); n != 1 {
+			t.Fatalf("%d plugins are known after %d, want the one that is named", n, i+1)
+		}
+	}
+	if p.forget(key); len(p.known) != 0 {
+		t.Errorf("of a Rollout that is gone %v is known", p.known)
+	}
 }

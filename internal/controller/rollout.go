@@ -44,7 +44,7 @@ func NewRollouts(p Parts) *Rollouts {
 	}
 	r.workloads = &workloads{main: p.Cache, sets: p.Sets, referring: r.referring, watched: map[spec.Kind]bool{}}
 	r.routes = &routes{cache: p.Cache, live: p.Live, namespace: p.Namespace, policy: p.Policy, mapper: p.Mapper, log: p.Log, concerned: r.concernedBy, granted: r.grantedBy, grants: newGrants()}
-	r.plugins = &pluginRoutes{host: p.Plugins, clock: p.Clock, log: p.Log, start: p.Go, known: map[types.NamespacedName]*pluginRoute{}}
+	r.plugins = &pluginRoutes{host: p.Plugins, clock: p.Clock, log: p.Log, start: p.Go, known: map[types.NamespacedName]map[string]*pluginRoute{}}
 	if r.plugins.start == nil {
 		r.plugins.start = func(do func()) { go survive(p.Log, do) }
 	}
@@ -119,7 +119,7 @@ func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed, next plan.P
 	if r.routes.waitsForConsent(ctx, seen) || r.routes.waitsForKind(seen.Rollout) {
 		next.Wake = earlier(next.Wake, seen.Now.Add(consentRetry))
 	}
-	if at := r.plugins.retryAt(pluginsOf(seen.Rollout), seen.Rollout.UID); !at.IsZero() {
+	if at := r.plugins.retryAt(client.ObjectKeyFromObject(seen.Rollout), pluginsOf(seen.Rollout)); !at.IsZero() {
 		next.Wake = earlier(next.Wake, at)
 	}
 	return r.wakeAt(next.Wake), nil
