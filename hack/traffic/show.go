@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/hack/traffic/load"
 )
 
@@ -156,7 +155,7 @@ func (d *demo) summary() string {
 	total, f := d.ledger.Total(), d.ledger.Failures(showBad)
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%d requests in %.0f s: %d lost.\n", total.Sum(), d.ended.Sub(d.began).Seconds(), total.Lost)
-	fmt.Fprintf(&b, "%s gave %d users an error, which is %.2f %% of all requests. From the first error to the last: %.1f s.\n",
+	fmt.Fprintf(&b, "%s answered %d requests with an error, %.2f %% of all. From the first error to the last: %.1f s.\n",
 		showBad, f.Count, 100*float64(f.Count)/float64(max(1, total.Sum())), f.For().Seconds())
 	return b.String()
 }
@@ -173,10 +172,4 @@ func (d *demo) faults() error {
 		return errors.New("a good version answered with an error")
 	}
 	return nil
-}
-
-// judgment is what is known of the update at a moment: the Rollout, and the value of its newest measurement.
-type judgment struct {
-	rollout *v1alpha1.Rollout
-	value   string
 }

@@ -29,6 +29,12 @@ const (
 	plain        = "\x1b[0m"
 )
 
+// judgment is what is known of the update at a moment: the Rollout, and the value of its newest measurement.
+type judgment struct {
+	rollout *v1alpha1.Rollout
+	value   string
+}
+
 // watch shows the update until ctx ends: one picture on a terminal, elsewhere a line for each change.
 func (d *demo) watch(ctx context.Context, out *os.File) {
 	screen := live.NewScreen(out, false)

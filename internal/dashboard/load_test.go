@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// What the dashboard has to stand: so many Rollouts with two versions and a pod each, and so many open pages.
+// The load: Rollouts with two versions and one pod per version, and open pages.
 const (
 	loadRollouts = 1000
 	loadViewers  = 50

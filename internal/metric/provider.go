@@ -21,7 +21,7 @@ type Provider interface {
 type Asynchronous interface {
 	// Resume looks how the measurement is doing that r.Begun tells of.
 	Resume(ctx context.Context, r Request) (Reading, error)
-	// Stop ends the measurement that r.Begun tells of. To stop what is over, or gone, is no error. [ErrUnderway]: ask again a little later.
+	// Stop ends the measurement in r.Begun. Stopping one that has ended, or is gone, is not an error. [ErrUnderway]: ask again a little later.
 	Stop(ctx context.Context, r Request) error
 }
 

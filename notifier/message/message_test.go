@@ -96,7 +96,7 @@ func TestTemplatesAreBounded(t *testing.T) {
 	}
 }
 
-// What would tell of the process, or take long, is not there.
+// Templates have no functions that reveal the process or take long.
 func TestFunctionsThatAreLeftOut(t *testing.T) {
 	for _, name := range leftOut {
 		source, err := yaml.Marshal(services.Notification{Slack: &services.SlackNotification{Blocks: "{{" + name + "}}"}})

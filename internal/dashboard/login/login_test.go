@@ -59,7 +59,7 @@ func TestEveryoneSeesWhatTheyMayList(t *testing.T) {
 	paused(t, other, "billing")
 	seen := stream.until(t, "billing")
 	if strings.Contains(seen, "storefront") || strings.Contains(seen, ns.Name) {
-		t.Errorf("sam is told of the other's: %s", seen)
+		t.Errorf("sam's page shows Rollouts that sam may not list: %s", seen)
 	}
 	// Rollouts are all that sam may list: no pods, no ReplicaSets, and no explanation that would need more.
 	page = sam.until("/rollouts/rollout/"+other.Name+"/billing", "cannot list resource")

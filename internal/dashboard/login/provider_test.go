@@ -16,7 +16,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// provider is an OpenID Connect provider at which whoever the test names is logged in.
+// provider is an OpenID Connect provider that logs in the user the test names.
 type provider struct {
 	t      *testing.T
 	server *httptest.Server

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
-// World is a small world: a Rollout in it, and what may happen there, each so many times in one history. What is in it and what people do is
+// World is a small world: a Rollout, and what may happen to it, each up to a number of times in one history. What is in it and what people do is
 // written in the language of transcripts (internal/plan/testdata).
 type World struct {
 	// Name is a word, Text what the world is for.

@@ -156,22 +156,15 @@ func (r *rules) split(p picture) map[string]shares {
 
 // beside is what a Mapping sends where next to its canary Mapping, which may be nil: what that leaves.
 func beside(base shares, canary *unstructured.Unstructured) shares {
-	weight, ok, _ := unstructured.NestedInt64(content(canary), "spec", "weight")
-	if !ok || base.service() == "" {
+	if canary == nil || base.service() == "" {
 		return base
 	}
+	weight, _, _ := unstructured.NestedInt64(canary.Object, "spec", "weight") // none is 0
 	address, _, _ := unstructured.NestedString(canary.Object, "spec", "service")
 	service, _, _ := strings.Cut(address, ":")
 	out := shares{total: 100, by: map[string]int64{base.service(): 100 - weight}}
 	out.by[service] += weight
 	return out
-}
-
-func content(o *unstructured.Unstructured) map[string]any {
-	if o == nil {
-		return nil
-	}
-	return o.Object
 }
 
 func canaryMapping(base traffic.Key) traffic.Key {
