@@ -74,7 +74,7 @@ func newOffice(t *testing.T, ns *playtest.Namespace, change func(*office)) *offi
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.web = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { o.server.Handler().ServeHTTP(w, r) }))
+	o.web = httptest.NewUnstartedServer(nil)
 	o.options.URL = &url.URL{Scheme: "https", Host: o.web.Listener.Addr().String(), Path: "/rollouts"}
 	var door dashboard.Door = NewTokens(base, o.options.Clock)
 	if !o.tokens {
@@ -86,6 +86,7 @@ func newOffice(t *testing.T, ns *playtest.Namespace, change func(*office)) *offi
 		Clock: o.options.Clock, Client: live.Client{Interface: client}, Door: door, Secret: o.key, Secure: true, Root: "rollouts",
 		Hosts: []string{o.options.URL.Host}, ReadOnly: !o.mayChange,
 	})
+	o.web.Config.Handler = o.server.Handler()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { o.server.Run(ctx); close(done) }()

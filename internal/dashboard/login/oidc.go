@@ -45,7 +45,6 @@ type OIDC struct {
 	oauth    oauth2.Config
 	verifier *oidc.IDTokenVerifier
 	sealer   sealer
-	refuse   func(http.ResponseWriter, *http.Request, int, string)
 
 	mu sync.Mutex
 	// renewals are sessions that have been renewed a short time ago, or are being renewed, by the cookie that they replace: a browser sends
@@ -115,9 +114,15 @@ func (d *OIDC) Login() bool { return true }
 
 // Handle adds the way to the provider, and the way back.
 func (d *OIDC) Handle(handle func(string, http.HandlerFunc), refuse func(http.ResponseWriter, *http.Request, int, string)) {
-	d.refuse = refuse
 	handle("GET login", d.begin)
-	handle("GET callback", d.finish)
+	handle("GET callback", func(w http.ResponseWriter, r *http.Request) {
+		next, refusal := d.finish(w, r)
+		if refusal != "" {
+			refuse(w, r, http.StatusForbidden, refusal)
+			return
+		}
+		http.Redirect(w, r, next, http.StatusSeeOther)
+	})
 }
 
 // Leave forgets the session of a browser.
@@ -140,30 +145,27 @@ func (d *OIDC) next(wanted string) string {
 	return home
 }
 
-func (d *OIDC) finish(w http.ResponseWriter, r *http.Request) {
+// finish is the way back from the provider. It returns the page to go on with, or why the person is not logged in.
+func (d *OIDC) finish(w http.ResponseWriter, r *http.Request) (next, refusal string) {
 	http.SetCookie(w, cookie(loginCookie, "", -1))
 	var a attempt
 	q := r.URL.Query()
 	sealed, err := r.Cookie(loginCookie)
 	if err != nil || d.sealer.open(loginCookie, sealed.Value, &a) != nil || d.Clock.Now().After(a.Until) ||
 		subtle.ConstantTimeCompare([]byte(a.State), []byte(q.Get("state"))) != 1 {
-		d.refuse(w, r, http.StatusForbidden, "This login was begun in another window, or too long ago. Open the dashboard again.")
-		return
+		return "", "This login was begun in another window, or too long ago. Open the dashboard again."
 	}
 	if problem := q.Get("error"); problem != "" {
-		d.refuse(w, r, http.StatusForbidden, "The identity provider refuses the login: "+strings.TrimSuffix(problem+": "+q.Get("error_description"), ": ")+".")
-		return
+		return "", "The identity provider refuses the login: " + strings.TrimSuffix(problem+": "+q.Get("error_description"), ": ") + "."
 	}
 	s, err := d.redeem(r.Context(), q.Get("code"), a)
+	if err == nil {
+		err = d.keep(w, r, d.sealer.seal(sessionCookie, s), s)
+	}
 	if err != nil {
-		d.refuse(w, r, http.StatusForbidden, "You cannot be logged in: "+err.Error()+".")
-		return
+		return "", "You cannot be logged in: " + err.Error() + "."
 	}
-	if err := d.keep(w, r, d.sealer.seal(sessionCookie, s), s); err != nil {
-		d.refuse(w, r, http.StatusForbidden, "You cannot be logged in: "+err.Error()+".")
-		return
-	}
-	http.Redirect(w, r, a.Next, http.StatusSeeOther)
+	return a.Next, ""
 }
 
 func (d *OIDC) redeem(ctx context.Context, code string, a attempt) (session, error) {
