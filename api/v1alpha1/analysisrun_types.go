@@ -2,7 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// AnalysisRun measures and judges once: the metrics of one or more templates with all arguments known.
+// AnalysisRun measures and evaluates the metrics of one or more templates once, with the values of all
+// arguments set.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=analysisruns,shortName=ar
@@ -12,10 +13,10 @@ type AnalysisRun struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What to measure and how to judge it.
+	// What to measure and how to evaluate it.
 	Spec AnalysisRunSpec `json:"spec"`
 
-	// What has been measured and how it was judged.
+	// What has been measured and how it was evaluated.
 	// +optional
 	Status AnalysisRunStatus `json:"status,omitempty,omitzero"`
 
@@ -33,7 +34,7 @@ type AnalysisRunList struct {
 	Items []AnalysisRun `json:"items"`
 }
 
-// AnalysisRunSpec is what to measure and how to judge it.
+// AnalysisRunSpec is what to measure and how to evaluate it.
 //
 // +kubebuilder:validation:XValidation:rule=`size(self.metrics) > 0`,message=`set at least one metric`,fieldPath=`.metrics`,reason=FieldValueRequired
 type AnalysisRunSpec struct {
@@ -43,60 +44,61 @@ type AnalysisRunSpec struct {
 	// +listMapKey=name
 	Metrics []Metric `json:"metrics"`
 
-	// Values that the metrics use as {{args.<name>}}.
+	// Values that metrics refer to as {{args.<name>}}.
 	// +optional
 	// +kubebuilder:validation:MaxItems=200
 	// +listType=map
 	// +listMapKey=name
 	Args []Argument `json:"args,omitempty"`
 
-	// Whether to end now, with the worst result so far, or successful if there is none.
+	// Whether to stop now. The run ends with its worst result so far, or as successful if there is
+	// none.
 	// +optional
 	Terminate bool `json:"terminate,omitempty"`
 
-	// Metrics whose results are recorded and do not count.
+	// Metrics whose results are recorded but do not affect the outcome.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	DryRun []DryRun `json:"dryRun,omitempty"`
 
-	// How many measurements of metrics are kept.
+	// How many measurements of each metric to keep.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	MeasurementRetention []MeasurementRetention `json:"measurementRetention,omitempty"`
 
-	// When the AnalysisRun is deleted after it has ended. Defaults to never.
+	// When to delete the AnalysisRun after it has ended. Defaults to never.
 	// +optional
 	TTLStrategy *TTLStrategy `json:"ttlStrategy,omitempty"`
 }
 
-// TTLStrategy is when an AnalysisRun is deleted after it has ended.
+// TTLStrategy is when to delete an AnalysisRun after it has ended.
 type TTLStrategy struct {
-	// Seconds after the end, however it ended.
+	// Seconds after the end, whatever the outcome.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	SecondsAfterCompletion *int32 `json:"secondsAfterCompletion,omitempty"`
 
-	// Seconds after the end, if it failed. Takes precedence over secondsAfterCompletion.
+	// Seconds after the end, if the run failed. Takes precedence over secondsAfterCompletion.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	SecondsAfterFailure *int32 `json:"secondsAfterFailure,omitempty"`
 
-	// Seconds after the end, if it was successful. Takes precedence over secondsAfterCompletion.
+	// Seconds after the end, if the run was successful. Takes precedence over secondsAfterCompletion.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	SecondsAfterSuccess *int32 `json:"secondsAfterSuccess,omitempty"`
 }
 
-// AnalysisRunStatus is what has been measured and how it was judged.
+// AnalysisRunStatus is what has been measured and how it was evaluated.
 type AnalysisRunStatus struct {
-	// How the run is doing or ended.
+	// Whether the run is in progress, or how it ended.
 	Phase AnalysisPhase `json:"phase"`
 
-	// Why, in a sentence.
+	// The reason for the phase, in a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// What has been measured, metric by metric.
+	// What has been measured, by metric.
 	// +optional
 	MetricResults []MetricResult `json:"metricResults,omitempty"`
 
@@ -104,11 +106,11 @@ type AnalysisRunStatus struct {
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 
-	// The numbers of metrics that count, by how they ended.
+	// Counts of the metrics that affect the outcome, by how they ended.
 	// +optional
 	RunSummary RunSummary `json:"runSummary,omitempty"`
 
-	// The numbers of metrics that do not count, by how they ended. Absent without dryRun.
+	// Counts of the dryRun metrics, by how they ended. Absent without dryRun.
 	// +optional
 	DryRunSummary *RunSummary `json:"dryRunSummary,omitempty"`
 
@@ -117,65 +119,66 @@ type AnalysisRunStatus struct {
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
 }
 
-// RunSummary is numbers of metrics by how they ended.
+// RunSummary counts metrics by how they ended.
 type RunSummary struct {
-	// All metrics, ended or not.
+	// Number of all metrics, whether they have ended or not.
 	// +optional
 	Count int32 `json:"count,omitempty"`
 
-	// Metrics that passed.
+	// Number of metrics that passed.
 	// +optional
 	Successful int32 `json:"successful,omitempty"`
 
-	// Metrics that did not pass.
+	// Number of metrics that failed.
 	// +optional
 	Failed int32 `json:"failed,omitempty"`
 
-	// Metrics that could not tell.
+	// Number of inconclusive metrics.
 	// +optional
 	Inconclusive int32 `json:"inconclusive,omitempty"`
 
-	// Metrics that could not be measured.
+	// Number of metrics that could not be measured.
 	// +optional
 	Error int32 `json:"error,omitempty"`
 }
 
-// AnalysisPhase is how a measurement, a metric, an AnalysisRun or an Experiment is doing or ended.
+// AnalysisPhase is whether a measurement, a metric, an AnalysisRun or an Experiment is in progress, or
+// how it ended.
 type AnalysisPhase string
 
 // The phases of analyses and experiments.
 const (
-	// AnalysisPhasePending: not begun.
+	// AnalysisPhasePending: not started.
 	AnalysisPhasePending AnalysisPhase = "Pending"
-	// AnalysisPhaseRunning: begun and not ended.
+	// AnalysisPhaseRunning: started and not ended.
 	AnalysisPhaseRunning AnalysisPhase = "Running"
-	// AnalysisPhaseSuccessful: ended well.
+	// AnalysisPhaseSuccessful: passed.
 	AnalysisPhaseSuccessful AnalysisPhase = "Successful"
-	// AnalysisPhaseFailed: ended badly.
+	// AnalysisPhaseFailed: did not pass.
 	AnalysisPhaseFailed AnalysisPhase = "Failed"
-	// AnalysisPhaseError: could not be done.
+	// AnalysisPhaseError: could not be carried out.
 	AnalysisPhaseError AnalysisPhase = "Error"
-	// AnalysisPhaseInconclusive: ended without telling whether well or badly.
+	// AnalysisPhaseInconclusive: neither passed nor failed.
 	AnalysisPhaseInconclusive AnalysisPhase = "Inconclusive"
 )
 
-// MetricResult is what has been measured of one metric.
+// MetricResult is what has been measured for one metric.
 type MetricResult struct {
 	// Name of the metric.
 	Name string `json:"name"`
 
-	// How the metric is doing or ended.
+	// Whether the metric is in progress, or how it ended.
 	Phase AnalysisPhase `json:"phase"`
 
-	// The newest measurements, the newest last.
+	// The newest measurements, in order of time.
 	// +optional
 	Measurements []Measurement `json:"measurements,omitempty"`
 
-	// Why, in a sentence.
+	// The reason for the phase, in a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// Number of measurements that were made, without those that ended in an error.
+	// Number of measurements, not counting those that ended with an error.
 	// +optional
 	Count int32 `json:"count,omitempty"`
 
@@ -183,27 +186,27 @@ type MetricResult struct {
 	// +optional
 	Successful int32 `json:"successful,omitempty"`
 
-	// Number of measurements that did not pass.
+	// Number of measurements that failed.
 	// +optional
 	Failed int32 `json:"failed,omitempty"`
 
-	// Number of measurements that could not tell.
+	// Number of inconclusive measurements.
 	// +optional
 	Inconclusive int32 `json:"inconclusive,omitempty"`
 
-	// Number of measurements that could not be made.
+	// Number of measurements that ended with an error.
 	// +optional
 	Error int32 `json:"error,omitempty"`
 
-	// Number of measurements that could not be made since the last one that could.
+	// Number of errors since the last measurement that succeeded in getting a value.
 	// +optional
 	ConsecutiveError int32 `json:"consecutiveError,omitempty"`
 
-	// Whether the metric does not count.
+	// Whether the metric is a dry run, which does not affect the outcome.
 	// +optional
 	DryRun bool `json:"dryRun,omitempty"`
 
-	// What the provider tells about the metric, such as the query it sends.
+	// What the provider reports about the metric, such as the query it sends.
 	// +optional
 	Metadata map[string]string `json:"metadata,omitempty"`
 
@@ -214,10 +217,10 @@ type MetricResult struct {
 
 // Measurement is one measurement of a metric.
 type Measurement struct {
-	// How the measurement is doing or ended.
+	// Whether the measurement is in progress, or how it ended.
 	Phase AnalysisPhase `json:"phase"`
 
-	// Why, in a sentence.
+	// The reason for the phase, in a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 
@@ -229,15 +232,15 @@ type Measurement struct {
 	// +optional
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
 
-	// What was measured.
+	// The value that was measured.
 	// +optional
 	Value string `json:"value,omitempty"`
 
-	// What the provider tells about the measurement, such as the name of a Job.
+	// What the provider reports about the measurement, such as the name of a Job.
 	// +optional
 	Metadata map[string]string `json:"metadata,omitempty"`
 
-	// When to look again at a measurement that takes time.
+	// When to check a measurement that is still in progress.
 	// +optional
 	ResumeAt *metav1.Time `json:"resumeAt,omitempty"`
 }

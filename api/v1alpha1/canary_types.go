@@ -2,8 +2,8 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/util/intstr"
 
-// CanaryStrategy moves traffic to the new version a part at a time. Without trafficRouting, the share of the traffic is the
-// share of the pods.
+// CanaryStrategy moves traffic to the new version in steps. Without trafficRouting, the new version's share of the traffic is its share of
+// the pods.
 //
 // +kubebuilder:validation:XValidation:rule=`!(has(self.maxSurge) && has(self.maxUnavailable) && string(self.maxSurge).matches('^0+%?$') && string(self.maxUnavailable).matches('^0+%?$'))`,message=`maxSurge and maxUnavailable must not both be 0, or no pod could ever be replaced: set one of them to at least 1`,fieldPath=`.maxSurge`
 // +kubebuilder:validation:XValidation:rule=`!(has(self.canaryService) && has(self.stableService) && size(self.canaryService) > 0 && self.canaryService == self.stableService)`,message=`canaryService and stableService must be two different Services: each is pointed at one version only`,fieldPath=`.canaryService`
@@ -25,8 +25,8 @@ import "k8s.io/apimachinery/pkg/util/intstr"
 // +kubebuilder:validation:XValidation:rule=`!has(self.pingPong) || !has(self.trafficRouting) || !has(self.trafficRouting.alb) || (has(self.trafficRouting.alb.rootService) && size(self.trafficRouting.alb.rootService) > 0)`,message=`pingPong with alb needs trafficRouting.alb.rootService: the Service that the Ingress names, as neither ping nor pong stays the stable one`,fieldPath=`.trafficRouting.alb.rootService`,reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`!has(self.enforceMaxSurge) || !self.enforceMaxSurge || (has(self.dynamicStableScale) && self.dynamicStableScale)`,message=`enforceMaxSurge needs dynamicStableScale: while the stable version keeps all its pods, the new one cannot have as many`,fieldPath=`.enforceMaxSurge`
 type CanaryStrategy struct {
-	// Name of a Service that the controller points at the pods of the new version only. Required by most traffic routers,
-	// and useful without one to reach the new version on its own. Must not be stableService.
+	// Name of a Service that the controller points at the pods of the new version only. Required by most traffic routers. Without a router,
+	// it is a way to reach the new version directly. Must not be the same as stableService.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	CanaryService string `json:"canaryService,omitempty"`
@@ -36,31 +36,31 @@ type CanaryStrategy struct {
 	// +kubebuilder:validation:MaxLength=63
 	StableService string `json:"stableService,omitempty"`
 
-	// What to do in turn during an update; after the last step the new version is promoted. Without steps an update is a
-	// rolling update within maxSurge and maxUnavailable. Changing the steps during an update starts again at the first.
+	// The steps of an update, in order. After the last step the new version is promoted. Without steps, an update is a rolling update
+	// within maxSurge and maxUnavailable. Changing the steps during an update restarts it from the first step.
 	// +optional
 	// +kubebuilder:validation:MaxItems=500
 	Steps []CanaryStep `json:"steps,omitempty"`
 
-	// The traffic routers that split traffic by weight. Without any, the share of the pods is the share of the traffic.
+	// The traffic routers that split traffic by weight. Without trafficRouting, the share of the traffic is the share of the pods.
 	// +optional
 	TrafficRouting *RolloutTrafficRouting `json:"trafficRouting,omitempty"`
 
-	// How many pods may run above spec.replicas during an update: a number, or a share of spec.replicas such as "25%",
-	// rounded up. Must not be 0 when maxUnavailable is 0. Defaults to 25%. Has no effect with trafficRouting, where
-	// the new version's pods come on top of the stable ones, unless enforceMaxSurge is set.
+	// How many pods may run above spec.replicas during an update: a number, or a percentage of spec.replicas such as "25%", rounded up.
+	// Must not be 0 when maxUnavailable is 0. Defaults to 25%. With trafficRouting, the new version's pods are added to the stable ones,
+	// and maxSurge has no effect unless enforceMaxSurge is set.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : self.matches('^[0-9]+%?$')`,message=`must be a number of pods such as 1, or a percentage such as 25%; neither can be negative`
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 
-	// How many of spec.replicas may be unavailable during an update or restart: a number, or a share of spec.replicas such
-	// as "25%", rounded down. Must not be 0 when maxSurge is 0. Defaults to 25%. Where it comes to 0, a restart brings up one pod
-	// more before it takes one away.
+	// How many of spec.replicas may be unavailable during an update or restart: a number, or a percentage of spec.replicas such as "25%",
+	// rounded down. Must not be 0 when maxSurge is 0. Defaults to 25%. If it rounds down to 0, a restart starts one additional pod before
+	// it deletes one.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : self.matches('^[0-9]+%?$')`,message=`must be a number of pods such as 1, or a percentage such as 25%; neither can be negative`
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// Analysis that runs in the background during the update, from startingStep to its end. A failure aborts the update.
+	// Analysis that runs in the background during the update, from startingStep to the end of the update. A failure aborts the update.
 	// +optional
 	Analysis *RolloutAnalysisBackground `json:"analysis,omitempty"`
 
@@ -68,68 +68,66 @@ type CanaryStrategy struct {
 	// +optional
 	AntiAffinity *AntiAffinity `json:"antiAffinity,omitempty"`
 
-	// Labels and annotations that pods of the new version carry until it is promoted. They are added to and removed from running
-	// pods without a restart, and do not make a new version.
+	// Labels and annotations that pods of the new version carry until it is promoted. They are added to and removed from running pods
+	// without a restart. Changing them does not create a new version.
 	// +optional
 	CanaryMetadata *PodTemplateMetadata `json:"canaryMetadata,omitempty"`
 
-	// Labels and annotations that pods of the stable version carry. They are added to and removed from running pods
-	// without a restart, and do not make a new version.
+	// Labels and annotations that pods of the stable version carry. They are added to and removed from running pods without a restart.
+	// Changing them does not create a new version.
 	// +optional
 	StableMetadata *PodTemplateMetadata `json:"stableMetadata,omitempty"`
 
-	// Seconds that a version keeps its pods after its traffic has moved away. Needs trafficRouting, and cannot be combined
-	// with dynamicStableScale. Defaults to 30.
+	// Seconds that a version keeps its pods after traffic has moved away from it. Needs trafficRouting, and cannot be combined with
+	// dynamicStableScale. Defaults to 30.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ScaleDownDelaySeconds *int32 `json:"scaleDownDelaySeconds,omitempty"`
 
-	// Number of old versions that may keep their pods for scaleDownDelaySeconds at the same time; the oldest beyond it are
-	// scaled down at once. Defaults to no limit.
+	// Number of old versions that may keep their pods for scaleDownDelaySeconds at the same time. The oldest versions beyond it are scaled
+	// down immediately. Defaults to no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ScaleDownDelayRevisionLimit *int32 `json:"scaleDownDelayRevisionLimit,omitempty"`
 
-	// Seconds that the new version keeps its pods after an update was aborted, with trafficRouting. 0 keeps them until the
-	// next update. Defaults to 30; with dynamicStableScale and no value given, the new version shrinks as traffic returns to
-	// the stable one.
+	// Seconds that the new version keeps its pods after an update is aborted. Needs trafficRouting. 0 keeps them until the next update.
+	// Defaults to 30. With dynamicStableScale and no value, the new version scales down as traffic returns to the stable version.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	AbortScaleDownDelaySeconds *int32 `json:"abortScaleDownDelaySeconds,omitempty"`
 
-	// Whether the stable version shrinks as traffic moves to the new one, so that an update needs no more pods than
-	// spec.replicas for long. Returning to the stable version then takes as long as its pods take to start. Needs
-	// trafficRouting. Defaults to false: the stable version keeps its full size until the end.
+	// Whether the stable version scales down as traffic moves to the new version, so that an update needs few more pods than spec.replicas.
+	// Returning to the stable version then takes as long as its pods take to start. Needs trafficRouting. Defaults to false: the stable
+	// version keeps its full size until the update ends.
 	// +optional
 	DynamicStableScale bool `json:"dynamicStableScale,omitempty"`
 
-	// Whether maxSurge also limits the pods of all versions together with trafficRouting: at no time more than spec.replicas
-	// and maxSurge, or 2 where spec.replicas is 1 and there is no surge. The new version then grows, takes traffic over and lets the stable one shrink a few pods at a time. Needs
-	// dynamicStableScale. Defaults to false: the new version's pods come on top.
+	// Whether maxSurge also limits the total number of pods when trafficRouting is set: never more than spec.replicas plus maxSurge, or 2
+	// if spec.replicas is 1 and maxSurge is 0. The update then moves a few pods at a time: the new version scales up and takes traffic, and
+	// the stable version scales down. Needs dynamicStableScale. Defaults to false: the new version's pods are added to the stable ones.
 	// +optional
 	EnforceMaxSurge bool `json:"enforceMaxSurge,omitempty"`
 
-	// Two Services that take turns at being the stable and the canary Service, so that a Service which carries traffic is
-	// never pointed elsewhere. Takes the place of canaryService and stableService, with routers that support it.
+	// Two Services that take turns as the stable and the canary Service, so that the selector of a Service that carries traffic never
+	// changes. Replaces canaryService and stableService, for routers that support it.
 	// +optional
 	PingPong *PingPongSpec `json:"pingPong,omitempty"`
 
-	// Least number of pods for a version that gets any traffic, at most spec.replicas. Needs trafficRouting. Defaults to 1.
+	// Minimum number of pods for a version that receives any traffic, at most spec.replicas. Needs trafficRouting. Defaults to 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MinPodsPerReplicaSet *int32 `json:"minPodsPerReplicaSet,omitempty"`
 
-	// How many pods of the new version must be available before a step counts as done. Defaults to all that the step asks
-	// for.
+	// How many pods of the new version must be available before a step is complete. Defaults to all the pods that the step requests.
 	// +optional
 	ReplicaProgressThreshold *ReplicaProgressThreshold `json:"replicaProgressThreshold,omitempty"`
 }
 
-// PingPongSpec is two Services that take turns at being the stable one.
+// PingPongSpec names two Services that take turns as the stable Service.
 //
 // +kubebuilder:validation:XValidation:rule=`self.pingService != self.pongService`,message=`pingService and pongService must be two different Services`,fieldPath=`.pongService`
 type PingPongSpec struct {
-	// Name of one Service. Must not be the pong Service.
+	// Name of one Service. Must not be the same as pongService.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	PingService string `json:"pingService"`
@@ -140,11 +138,11 @@ type PingPongSpec struct {
 	PongService string `json:"pongService"`
 }
 
-// ReplicaProgressThreshold is how many pods of the new version must be available before a step counts as done.
+// ReplicaProgressThreshold is how many pods of the new version must be available before a step is complete.
 //
 // +kubebuilder:validation:XValidation:rule=`self.type != 'Percent' || self.value <= 100`,message=`value must be at most 100 with type Percent, or no step could ever be done`,fieldPath=`.value`
 type ReplicaProgressThreshold struct {
-	// Whether value is a percentage of the pods that the step asks for, or a number of pods.
+	// Whether value is a percentage of the pods that the step requests, or a number of pods.
 	// +kubebuilder:validation:Enum=Percent;Pods
 	Type ProgressThresholdType `json:"type"`
 
@@ -156,7 +154,7 @@ type ReplicaProgressThreshold struct {
 type ProgressThresholdType string
 
 const (
-	// ProgressThresholdPercent counts in percent of the pods that the step asks for.
+	// ProgressThresholdPercent counts in percent of the pods that the step requests.
 	ProgressThresholdPercent ProgressThresholdType = "Percent"
 	// ProgressThresholdPods counts in pods.
 	ProgressThresholdPods ProgressThresholdType = "Pods"

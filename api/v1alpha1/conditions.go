@@ -5,42 +5,42 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RolloutCondition is one aspect of how the Rollout is doing.
+// RolloutCondition describes one aspect of a Rollout.
 type RolloutCondition struct {
-	// Which aspect.
+	// Type of the condition.
 	Type RolloutConditionType `json:"type"`
 
-	// Whether it holds: True, False or Unknown.
+	// Whether the condition holds: True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status"`
 
-	// When the condition was last written, even if only progress was noted.
+	// When the condition was last written, even if only to record progress.
 	LastUpdateTime metav1.Time `json:"lastUpdateTime"`
 
 	// When status last changed.
 	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
 
-	// Why, in one word for programs.
+	// The reason for the status, in one word for programs.
 	Reason string `json:"reason"`
 
-	// Why, in a sentence for people.
+	// The reason for the status, in a sentence for people.
 	Message string `json:"message"`
 }
 
-// RolloutConditionType is an aspect of a Rollout that a condition tells about.
+// RolloutConditionType is the type of a condition of a Rollout.
 type RolloutConditionType string
 
 // The conditions of a Rollout.
 const (
-	// ConditionInvalidSpec is present and True while the spec, or an object that it refers to, is invalid. Nothing is done
-	// until it is fixed. An object that does not exist is not reported in the first two seconds of a Rollout.
+	// ConditionInvalidSpec is present and True while the spec, or an object that it refers to, is invalid. The controller
+	// does nothing until it is fixed. A missing object is not reported in the first two seconds of a Rollout.
 	ConditionInvalidSpec RolloutConditionType = "InvalidSpec"
 
 	// ConditionAvailable is True while enough pods are available: all of the active version's in a blue-green Rollout,
 	// spec.replicas of any version in a canary.
 	ConditionAvailable RolloutConditionType = "Available"
 
-	// ConditionProgressing is True while an update makes progress or is done, False when it was aborted or is stuck, and
-	// Unknown while it is paused. Its lastUpdateTime is when progress was last seen.
+	// ConditionProgressing is True while an update makes progress or is complete, False when it was aborted or is stuck, and
+	// Unknown while it is paused. Its lastUpdateTime is when progress was last observed.
 	ConditionProgressing RolloutConditionType = "Progressing"
 
 	// ConditionReplicaFailure is True while a ReplicaSet cannot create or delete its pods.
@@ -60,21 +60,22 @@ const (
 	ConditionCanaryOverload RolloutConditionType = "CanaryOverload"
 )
 
-// ConditionPodMetadataFailure is present and True while pods lack the labels and annotations of their version's part because the API
-// server refuses to change them. It blocks nothing.
+// ConditionPodMetadataFailure is present and True while pods lack the labels and annotations of their version's role because
+// the API server rejects the change. It blocks nothing.
 const ConditionPodMetadataFailure RolloutConditionType = "PodMetadataFailure"
 
-// ConditionRouteReleaseFailure is present and True while an object of a traffic router still has something that was added for this Rollout,
-// which no longer names the object, and the API server refuses to have it removed.
+// ConditionRouteReleaseFailure is present and True while a traffic router's object still contains something that was added
+// for this Rollout, the spec no longer names the object, and the API server rejects the removal.
 const ConditionRouteReleaseFailure RolloutConditionType = "RouteReleaseFailure"
 
-// ReasonRouteUpdateRefused is of the condition RouteReleaseFailure.
+// ReasonRouteUpdateRefused is the reason of the condition RouteReleaseFailure.
 const ReasonRouteUpdateRefused = "RouteUpdateRefused"
 
-// ReasonPodUpdateRefused is of the condition PodMetadataFailure.
+// ReasonPodUpdateRefused is the reason of the condition PodMetadataFailure.
 const ReasonPodUpdateRefused = "PodUpdateRefused"
 
-// ReasonCanaryOverload is of the condition of that name: setCanaryScale asks for fewer pods than a setWeight after it.
+// ReasonCanaryOverload is the reason of the condition of that name: setCanaryScale requests fewer pods than a later
+// setWeight needs.
 const ReasonCanaryOverload = "CanaryOverload"
 
 // Reasons of the condition Progressing.
@@ -82,16 +83,16 @@ const (
 	// ReasonNewReplicaSetCreated: a ReplicaSet for a new version was created. Also an event.
 	ReasonNewReplicaSetCreated = "NewReplicaSetCreated"
 
-	// ReasonFoundNewReplicaSet: the version that the spec describes has a ReplicaSet already, and it is used.
+	// ReasonFoundNewReplicaSet: the version that the spec describes already has a ReplicaSet, which is used.
 	ReasonFoundNewReplicaSet = "FoundNewReplicaSet"
 
 	// ReasonReplicaSetUpdated: pods were added, removed or became ready.
 	ReasonReplicaSetUpdated = "ReplicaSetUpdated"
 
-	// ReasonReplicaSetNotAvailable: a Rollout that was done has lost available pods and waits for them.
+	// ReasonReplicaSetNotAvailable: a completed Rollout has lost available pods and waits for them.
 	ReasonReplicaSetNotAvailable = "ReplicaSetNotAvailable"
 
-	// ReasonNewReplicaSetAvailable: the update is done and the new version is available.
+	// ReasonNewReplicaSetAvailable: the update is complete and the new version is available.
 	ReasonNewReplicaSetAvailable = "NewReplicaSetAvailable"
 
 	// ReasonRolloutPaused: the Rollout is paused. Also the reason of the condition Paused, and an event.
@@ -106,13 +107,13 @@ const (
 	// ReasonRolloutAborted: the update was aborted and traffic returned to the stable version. Also an event.
 	ReasonRolloutAborted = "RolloutAborted"
 
-	// ReasonProgressDeadlineExceeded: no progress was seen for progressDeadlineSeconds.
+	// ReasonProgressDeadlineExceeded: no progress was observed for progressDeadlineSeconds.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 
 	// ReasonReplicaSetCreateError: a ReplicaSet could not be created. Also an event.
 	ReasonReplicaSetCreateError = "ReplicaSetCreateError"
 
-	// ReasonWriteRefused begins status.message, and is an event: the API server refused to have an object changed.
+	// ReasonWriteRefused begins status.message, and is an event: the API server rejected a write.
 	ReasonWriteRefused = "WriteRefused"
 )
 
@@ -139,17 +140,17 @@ const (
 	// RolloutPhaseHealthy: the version that the spec describes serves with all its pods.
 	RolloutPhaseHealthy RolloutPhase = "Healthy"
 
-	// RolloutPhaseDegraded: the spec is wrong, the update was aborted, or it is stuck.
+	// RolloutPhaseDegraded: the spec is invalid, the update was aborted, or it is stuck.
 	RolloutPhaseDegraded RolloutPhase = "Degraded"
 
-	// RolloutPhaseProgressing: an update, a restart or a change of size is under way.
+	// RolloutPhaseProgressing: an update, a restart or a change of size is in progress.
 	RolloutPhaseProgressing RolloutPhase = "Progressing"
 
 	// RolloutPhasePaused: the Rollout waits for a user or for time to pass.
 	RolloutPhasePaused RolloutPhase = "Paused"
 )
 
-// PauseCondition is a pause that is in force.
+// PauseCondition is a pause that is in effect.
 type PauseCondition struct {
 	// Why the Rollout is paused.
 	Reason PauseReason `json:"reason"`
@@ -163,15 +164,15 @@ type PauseReason string
 
 // The reasons for which the controller pauses.
 const (
-	// PauseReasonCanaryPauseStep: the update has come to a pause step.
+	// PauseReasonCanaryPauseStep: the update has reached a pause step.
 	PauseReasonCanaryPauseStep PauseReason = "CanaryPauseStep"
 
-	// PauseReasonBlueGreenPause: the new version is up and waits to be promoted.
+	// PauseReasonBlueGreenPause: the new version is available and waits to be promoted.
 	PauseReasonBlueGreenPause PauseReason = "BlueGreenPause"
 
-	// PauseReasonInconclusiveAnalysis: an analysis could not tell whether the new version is good.
+	// PauseReasonInconclusiveAnalysis: an analysis was inconclusive.
 	PauseReasonInconclusiveAnalysis PauseReason = "InconclusiveAnalysisRun"
 
-	// PauseReasonInconclusiveExperiment: an experiment could not tell whether the new version is good.
+	// PauseReasonInconclusiveExperiment: an experiment was inconclusive.
 	PauseReasonInconclusiveExperiment PauseReason = "InconclusiveExperiment"
 )

@@ -7,14 +7,14 @@ const (
 	EventRolloutAddedToInformer = "RolloutAddedToInformer"
 	// EventRolloutUpdated: the spec describes a new version.
 	EventRolloutUpdated = "RolloutUpdated"
-	// EventRolloutNotCompleted: an update has begun.
+	// EventRolloutNotCompleted: an update has started.
 	EventRolloutNotCompleted = "RolloutNotCompleted"
-	// EventRolloutCompleted: an update is done; the message says how.
+	// EventRolloutCompleted: an update is complete; the message says how it ended.
 	EventRolloutCompleted = ReasonRolloutCompleted
 	// EventUserAction: someone did something in the dashboard; the message says what and who, such as "promoted by jane". Only the dashboard in
 	// the cluster writes it.
 	EventUserAction = "UserAction"
-	// EventRolloutStepCompleted: a canary step is done.
+	// EventRolloutStepCompleted: a canary step is complete.
 	EventRolloutStepCompleted = "RolloutStepCompleted"
 	// EventRolloutPaused: the Rollout is paused.
 	EventRolloutPaused = ReasonRolloutPaused
@@ -22,35 +22,35 @@ const (
 	EventRolloutResumed = ReasonRolloutResumed
 	// EventRolloutAborted, a warning: the update was aborted.
 	EventRolloutAborted = ReasonRolloutAborted
-	// EventRolloutDeleted: the Rollout is gone.
+	// EventRolloutDeleted: the Rollout was deleted.
 	EventRolloutDeleted = "RolloutDeleted"
 	// EventInvalidSpec, a warning: the spec, or an object that it refers to, is invalid. Once for each different message.
 	EventInvalidSpec = ReasonInvalidSpec
 	// EventNewReplicaSetCreated: a ReplicaSet for a new version was created.
 	EventNewReplicaSetCreated = ReasonNewReplicaSetCreated
-	// EventScalingReplicaSet: a ReplicaSet was given another size.
+	// EventScalingReplicaSet: a ReplicaSet was scaled.
 	EventScalingReplicaSet = "ScalingReplicaSet"
 	// EventSwitchService: a Service was pointed at another version.
 	EventSwitchService = "SwitchService"
-	// EventSkipSteps: the steps are left out, because the update is a rollback.
+	// EventSkipSteps: the steps are skipped, because the update is a rollback.
 	EventSkipSteps = "SkipSteps"
 	// EventTrafficWeightUpdated: the traffic routers were set to other weights.
 	EventTrafficWeightUpdated = "TrafficWeightUpdated"
-	// EventTrafficRoutingError, a warning: a traffic router could not be set.
+	// EventTrafficRoutingError, a warning: a traffic router could not be updated.
 	EventTrafficRoutingError = "TrafficRoutingError"
-	// EventWeightVerifyError, a warning: a traffic router could not tell which weights are in force.
+	// EventWeightVerifyError, a warning: a traffic router could not verify the weights in effect.
 	EventWeightVerifyError = "WeightVerifyError"
 	// EventTargetGroupVerified: AWS has registered all pods of a target group.
 	EventTargetGroupVerified = "TargetGroupVerified"
 	// EventTargetGroupUnverified, a warning: AWS has not yet registered all pods of a target group.
 	EventTargetGroupUnverified = "TargetGroupUnverified"
-	// EventTargetGroupVerifyError, a warning: AWS could not be asked about a target group.
+	// EventTargetGroupVerifyError, a warning: the state of a target group could not be read from AWS.
 	EventTargetGroupVerifyError = "TargetGroupVerifyError"
-	// EventLoadBalancerNotFound, a warning: AWS does not know the load balancer of an Ingress.
+	// EventLoadBalancerNotFound, a warning: AWS does not have the load balancer of an Ingress.
 	EventLoadBalancerNotFound = "LoadBalancerNotFound"
 	// EventStepPluginTransition: a step plugin's phase changed.
 	EventStepPluginTransition = "StepPluginTransition"
-	// EventReconciliationError, a warning: something failed and is tried again. The spelling is part of the wire.
+	// EventReconciliationError, a warning: something failed and will be retried. The spelling is part of the wire.
 	EventReconciliationError = "ReconciliationError"
 	// EventReplicaSetCreateError, a warning: a ReplicaSet could not be created.
 	EventReplicaSetCreateError = ReasonReplicaSetCreateError
@@ -80,7 +80,7 @@ const (
 	EventTrafficSplitCreated = "TrafficSplitCreated"
 	// EventTrafficSplitNotCreated: the TrafficSplit could not be created.
 	EventTrafficSplitNotCreated = "TrafficSplitNotCreated"
-	// EventCanaryMappingWeightUpdate: an Ambassador canary Mapping was given another weight.
+	// EventCanaryMappingWeightUpdate: the weight of an Ambassador canary Mapping was changed.
 	EventCanaryMappingWeightUpdate = "CanaryMappingWeightUpdate"
 	// EventCanaryMappingCreationError: an Ambassador canary Mapping could not be created.
 	EventCanaryMappingCreationError = "CanaryMappingCreationError"
@@ -102,8 +102,8 @@ const (
 	EventVirtualNodeNotFound = "VirtualNodeNotFound"
 )
 
-// Reasons that are put together from a word and a phase, such as AnalysisRunFailed, and the rest of the reasons of events on
-// AnalysisRuns and Experiments.
+// Reasons that combine a word and a phase, such as AnalysisRunFailed, and the remaining reasons of events on AnalysisRuns
+// and Experiments.
 const (
 	// EventAnalysisRunPrefix, with an AnalysisPhase: an AnalysisRun's phase changed. On the AnalysisRun, and on the Rollout or
 	// Experiment that started it.
@@ -116,6 +116,6 @@ const (
 	EventTemplatePrefix = "Template"
 	// EventAnalysisRunTerminating, on an Experiment: an AnalysisRun is being stopped.
 	EventAnalysisRunTerminating = "AnalysisRunTerminating"
-	// NoPreviousStatus stands in a message for the phase before the first.
+	// NoPreviousStatus stands for the missing previous phase in the message about the first phase.
 	NoPreviousStatus = "NoPreviousStatus"
 )

@@ -18,7 +18,7 @@ type Experiment struct {
 	// What to run, for how long, and what to measure.
 	Spec ExperimentSpec `json:"spec"`
 
-	// What runs and how it is doing.
+	// What is running and how it is doing.
 	// +optional
 	Status ExperimentStatus `json:"status,omitempty,omitzero"`
 
@@ -40,48 +40,48 @@ type ExperimentList struct {
 //
 // +kubebuilder:validation:XValidation:rule=`self.templates.all(t, (has(self.progressDeadlineSeconds) ? self.progressDeadlineSeconds : 600) > (has(t.minReadySeconds) ? t.minReadySeconds : 0))`,message=`progressDeadlineSeconds (600 unless set) must be greater than minReadySeconds of every template, or no pod could become available in time`,fieldPath=`.progressDeadlineSeconds`
 type ExperimentSpec struct {
-	// The versions to run, each as a ReplicaSet of its own.
+	// The versions to run. Each gets its own ReplicaSet.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=map
 	// +listMapKey=name
 	Templates []TemplateSpec `json:"templates"`
 
-	// How long to run once all templates are available, such as "30m". Without it, until the analyses that are required for
-	// completion end, or terminate is set.
+	// How long to run once all templates are available, such as "30m". Without it, the experiment runs until the analyses
+	// that are required for completion end, or until terminate is set.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m, s and ms, such as 30s, 5m or 1h30m; a day is 24h`
 	Duration DurationString `json:"duration,omitempty"`
 
-	// Seconds that a template may take to become available before the experiment fails. Defaults to 600; must be greater
+	// Seconds that a template may take to become available before the experiment fails. Defaults to 600. Must be greater
 	// than minReadySeconds of every template.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 
-	// Whether to end now.
+	// Whether to stop now.
 	// +optional
 	Terminate bool `json:"terminate,omitempty"`
 
-	// Analyses to run once all templates are available. A failure of any ends the experiment.
+	// Analyses to run once all templates are available. If any of them fails, the experiment ends.
 	// +optional
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=map
 	// +listMapKey=name
 	Analyses []ExperimentAnalysisTemplateRef `json:"analyses,omitempty"`
 
-	// Seconds that the pods are kept after the experiment has ended. Defaults to 30.
+	// Seconds to keep the pods after the experiment has ended. Defaults to 30.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ScaleDownDelaySeconds *int32 `json:"scaleDownDelaySeconds,omitempty"`
 
-	// Metrics whose results are recorded and do not count.
+	// Metrics whose results are recorded but do not affect the outcome.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	DryRun []DryRun `json:"dryRun,omitempty"`
 
-	// How many measurements of metrics are kept.
+	// How many measurements of each metric to keep.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	MeasurementRetention []MeasurementRetention `json:"measurementRetention,omitempty"`
@@ -96,7 +96,7 @@ type ExperimentSpec struct {
 // +kubebuilder:validation:XValidation:rule=`has(self.template) && has(self.template.spec) && has(self.template.spec.containers) && size(self.template.spec.containers) > 0`,message=`template needs at least one container in template.spec.containers`,fieldPath=`.template`,reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`!has(self.selector.matchLabels) || size(self.selector.matchLabels) == 0 || (has(self.template.metadata) && has(self.template.metadata.labels) && self.selector.matchLabels.all(k, k in self.template.metadata.labels && self.template.metadata.labels[k] == self.selector.matchLabels[k]))`,message=`template.metadata.labels must have every label of selector.matchLabels, with the same value, or the experiment would not find its own pods`,fieldPath=`.template.metadata.labels`
 type TemplateSpec struct {
-	// Name of the template, unique in the experiment; part of the name of its ReplicaSet.
+	// Name of the template, unique in the experiment. Part of the name of its ReplicaSet.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
@@ -112,7 +112,7 @@ type TemplateSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
 
-	// Labels by which the template knows its pods. Must select the labels of template, and no pods of other templates.
+	// Labels that select the template's pods. Must match the labels of template, and no pods of other templates.
 	// +kubebuilder:validation:XValidation:rule=`(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)`,message=`selector must not be empty, or it would select every pod in the namespace: repeat some of template.metadata.labels under matchLabels`,reason=FieldValueRequired
 	Selector *metav1.LabelSelector `json:"selector"`
 
@@ -122,12 +122,12 @@ type TemplateSpec struct {
 	// +kubebuilder:validation:Type=object
 	Template corev1.PodTemplateSpec `json:"template"`
 
-	// Makes a Service for the pods of the template.
+	// Creates a Service for the pods of the template.
 	// +optional
 	Service *TemplateService `json:"service,omitempty"`
 }
 
-// TemplateService is a Service for the pods of a template, with all ports that the containers declare.
+// TemplateService is a Service for the pods of a template, with all the ports that the containers declare.
 type TemplateService struct {
 	// Name of the Service. Defaults to the name of the ReplicaSet.
 	// +optional
@@ -137,12 +137,12 @@ type TemplateService struct {
 
 // ExperimentAnalysisTemplateRef is an analysis that an experiment runs.
 type ExperimentAnalysisTemplateRef struct {
-	// Name of the analysis, unique in the experiment; part of the name of its AnalysisRun.
+	// Name of the analysis, unique in the experiment. Part of the name of its AnalysisRun.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Name of the AnalysisTemplate, or ClusterAnalysisTemplate, that describes it.
+	// Name of the AnalysisTemplate or ClusterAnalysisTemplate to run.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	TemplateName string `json:"templateName"`
@@ -159,27 +159,27 @@ type ExperimentAnalysisTemplateRef struct {
 	// +listMapKey=name
 	Args []Argument `json:"args,omitempty"`
 
-	// Whether the experiment waits for this analysis to end. Experiments whose required analyses have all been successful
-	// end early. Defaults to false.
+	// Whether the experiment waits for this analysis to end. An experiment ends early once all its required analyses are
+	// successful. Defaults to false.
 	// +optional
 	RequiredForCompletion bool `json:"requiredForCompletion,omitempty"`
 }
 
-// ExperimentStatus is what runs and how it is doing.
+// ExperimentStatus is what is running and how it is doing.
 type ExperimentStatus struct {
-	// How the experiment is doing or ended.
+	// Whether the experiment is in progress, or how it ended.
 	// +optional
 	Phase AnalysisPhase `json:"phase,omitempty"`
 
-	// Why, in a sentence.
+	// The reason for the phase, in a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// When all templates had become available. The duration counts from here.
+	// When all templates became available. The duration counts from here.
 	// +optional
 	AvailableAt *metav1.Time `json:"availableAt,omitempty"`
 
-	// How the experiment is doing, aspect by aspect.
+	// Details of how the experiment is doing.
 	// +optional
 	Conditions []ExperimentCondition `json:"conditions,omitempty"`
 
@@ -200,7 +200,7 @@ type TemplateStatus struct {
 	// Number of pods.
 	Replicas int32 `json:"replicas"`
 
-	// Number of pods of the template as it is now.
+	// Number of pods that run the current template.
 	UpdatedReplicas int32 `json:"updatedReplicas"`
 
 	// Number of ready pods.
@@ -209,19 +209,19 @@ type TemplateStatus struct {
 	// Number of pods that have been ready for minReadySeconds.
 	AvailableReplicas int32 `json:"availableReplicas"`
 
-	// Number of times that the name of the ReplicaSet was taken by another one.
+	// Number of times that the name of the ReplicaSet was already taken by another one.
 	// +optional
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 
-	// How the template is doing or ended.
+	// Whether the template is in progress, or how it ended.
 	// +optional
 	Status TemplateStatusCode `json:"status,omitempty"`
 
-	// Why, in a sentence.
+	// The reason for the status, in a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// When status last changed, or progress was last seen.
+	// When status last changed, or when the template last made progress.
 	// +optional
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
 
@@ -229,7 +229,7 @@ type TemplateStatus struct {
 	// +optional
 	ServiceName string `json:"serviceName,omitempty"`
 
-	// Hash of the template, as its pods carry it.
+	// Pod template hash, as on the template's pods.
 	// +optional
 	PodTemplateHash string `json:"podTemplateHash,omitempty"`
 }
@@ -243,7 +243,7 @@ const (
 	TemplateStatusProgressing TemplateStatusCode = "Progressing"
 	// TemplateStatusRunning: all pods are available.
 	TemplateStatusRunning TemplateStatusCode = "Running"
-	// TemplateStatusSuccessful: ran as long as it was meant to.
+	// TemplateStatusSuccessful: ran for the intended time.
 	TemplateStatusSuccessful TemplateStatusCode = "Successful"
 	// TemplateStatusFailed: did not become available in time.
 	TemplateStatusFailed TemplateStatusCode = "Failed"
@@ -259,20 +259,20 @@ type ExperimentAnalysisRunStatus struct {
 	// Name of its AnalysisRun.
 	AnalysisRun string `json:"analysisRun"`
 
-	// How it is doing or ended.
+	// Whether the analysis is in progress, or how it ended.
 	Phase AnalysisPhase `json:"phase"`
 
-	// Why, in a sentence.
+	// The reason for the phase, in a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// ExperimentCondition is one aspect of how an experiment is doing.
+// ExperimentCondition describes one aspect of an experiment.
 type ExperimentCondition struct {
-	// Which aspect.
+	// Type of the condition.
 	Type ExperimentConditionType `json:"type"`
 
-	// Whether it holds: True, False or Unknown.
+	// Whether the condition holds: True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status"`
 
 	// When the condition was last written.
@@ -281,20 +281,20 @@ type ExperimentCondition struct {
 	// When status last changed.
 	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
 
-	// Why, in one word for programs.
+	// The reason for the status, in one word for programs.
 	Reason string `json:"reason"`
 
-	// Why, in a sentence for people.
+	// The reason for the status, in a sentence for people.
 	Message string `json:"message"`
 }
 
-// ExperimentConditionType is an aspect of an Experiment that a condition tells about.
+// ExperimentConditionType is the type of a condition of an Experiment.
 type ExperimentConditionType string
 
 // The conditions of an Experiment.
 const (
 	// ExperimentConditionProgressing is True while the experiment makes progress or is done.
 	ExperimentConditionProgressing ExperimentConditionType = "Progressing"
-	// ExperimentConditionInvalidSpec is present and True while the spec is wrong.
+	// ExperimentConditionInvalidSpec is present and True while the spec is invalid.
 	ExperimentConditionInvalidSpec ExperimentConditionType = "InvalidExperimentSpec"
 )

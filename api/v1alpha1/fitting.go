@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// mostUnreadable is how many fields of spec, and how many of status, are told. Their texts end in conditions.
+	// mostUnreadable is how many fields of spec, and how many of status, are reported. Their messages end up in conditions.
 	mostUnreadable = 10
 	// longestValue is how much of a value or of a key is told, in characters.
 	longestValue = 60
 )
 
-// whatFits is a stored object without the fields that do not fit a type, as JSON, and these fields. Numbers of the object must be
-// json.Numbers.
+// whatFits returns a stored object, as JSON, without the fields that do not fit a type, and these fields. Numbers in the
+// object must be json.Numbers.
 func whatFits[T any](stored any) ([]byte, Unreadable, error) {
 	if _, ok := stored.(map[string]any); !ok {
 		return nil, nil, fmt.Errorf("%s is no object", shown(stored))
@@ -39,11 +39,11 @@ func whatFits[T any](stored any) ([]byte, Unreadable, error) {
 // fitter compares a value with a type.
 type fitter struct {
 	unreadable Unreadable
-	// damage counts the values that did not fit, but for those that went with an item of a list.
+	// damage counts the values that did not fit, except those that were dropped with an item of a list.
 	damage int
 }
 
-// place is where a value is in an object; nil for the object itself. It becomes a text only where something is wrong.
+// place is where a value is in an object; nil for the object itself. It is rendered as text only if something is wrong.
 type place struct {
 	parent *place
 	field  string
@@ -72,7 +72,7 @@ func (p *place) top() string {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// fit returns the value without what does not fit the type, and false if nothing is left of it.
+// fit returns the value without what does not fit the type, and false if nothing is left.
 func (f *fitter) fit(at *place, value any, t reflect.Type) (any, bool) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -104,7 +104,7 @@ func (f *fitter) fit(at *place, value any, t reflect.Type) (any, bool) {
 	return f.leaf(at, value, t)
 }
 
-// leaf returns a value that its type reads as a whole.
+// leaf handles a value that its type decodes as a whole.
 func (f *fitter) leaf(at *place, value any, t reflect.Type) (any, bool) {
 	text, err := json.Marshal(value)
 	if err == nil {
@@ -141,8 +141,8 @@ func (f *fitter) fitMap(at *place, entries map[string]any, t reflect.Type) map[s
 	return fitting
 }
 
-// fitList keeps the places of items in a spec, where one that does not fit is empty. In a status, which is written again as it was read,
-// such an item is left out: it would lack fields that the API server requires.
+// fitList keeps the positions of items in a spec: one that does not fit becomes empty. In a status, which is written back as
+// it was read, such an item is dropped, because it would lack fields that the API server requires.
 func (f *fitter) fitList(at *place, items []any, t reflect.Type) []any {
 	fitting := make([]any, 0, len(items))
 	for i, item := range items {
@@ -196,7 +196,7 @@ func expected(t reflect.Type, value any, err error) string {
 	}
 }
 
-// shown is a value as messages quote it.
+// shown formats a value for a message.
 func shown(value any) string {
 	switch v := value.(type) {
 	case map[string]any:
@@ -219,10 +219,10 @@ func shortened(text string) string {
 	return text
 }
 
-// fieldsOf has, by type, what jsonFields has found.
+// fieldsOf caches the result of jsonFields by type.
 var fieldsOf sync.Map
 
-// jsonFields are the types of a struct's fields by their names in JSON, those of embedded structs included.
+// jsonFields returns the types of a struct's fields by their JSON names, including those of embedded structs.
 func jsonFields(t reflect.Type) map[string]reflect.Type {
 	if found, ok := fieldsOf.Load(t); ok {
 		return found.(map[string]reflect.Type)

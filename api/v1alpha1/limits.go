@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// limits are how many items a list may have, and how many entries a map, by type and field. The CRDs say the same (TestLimitsAreThoseOfTheCRDs);
-// they are kept here too because what is stored may be older than the CRDs, or written past them, and what a spec has most of decides how long
-// a pass over it takes.
+// limits is how many items a list may have, and how many entries a map, by type and field. The CRDs say the same
+// (TestLimitsAreThoseOfTheCRDs). They are here as well because stored objects may be older than the CRDs, or may have
+// bypassed them, and the longest lists of a spec determine how long a reconcile takes.
 var limits = map[string]int{
 	"AnalysisRunSpec.Args":                          200,
 	"AnalysisRunSpec.DryRun":                        100,
@@ -65,10 +65,10 @@ type limited struct {
 	inner reflect.Type
 }
 
-// limitedFields remembers what reflection found, by type: objects are decoded often.
+// limitedFields caches what reflection found, by type: objects are decoded often.
 var limitedFields sync.Map
 
-// withinLimits empties the lists and maps of an object that have more than they may, and names them: they are as good as unreadable.
+// withinLimits empties the lists and maps of an object that exceed their limits, and returns them as unreadable.
 func withinLimits(object any) Unreadable {
 	var found Unreadable
 	emptyExcess(nil, reflect.ValueOf(object), &found)
@@ -139,7 +139,7 @@ func limitedIn(t reflect.Type) []limited {
 	return fields
 }
 
-// structOf is the struct of this package that a field holds, or points to, or lists; nil if it is none.
+// structOf returns the struct of this package that a field holds, points to or lists; nil if there is none.
 func structOf(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()

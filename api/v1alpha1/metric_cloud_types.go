@@ -10,7 +10,7 @@ type CloudWatchMetric struct {
 	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m, s and ms, such as 30s, 5m or 1h30m; a day is 24h`
 	Interval DurationString `json:"interval,omitempty"`
 
-	// The queries.
+	// The queries, 1 to 100.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
 	MetricDataQueries []CloudWatchMetricDataQuery `json:"metricDataQueries"`
@@ -23,7 +23,7 @@ type CloudWatchMetricDataQuery struct {
 	// Name by which expressions refer to this query.
 	Id string `json:"id,omitempty"` //nolint:revive // plugins know the field by this name
 
-	// Expression over other queries. Give this or metricStat.
+	// Expression over other queries. Set this or metricStat.
 	// +optional
 	Expression *string `json:"expression,omitempty"`
 
@@ -31,11 +31,11 @@ type CloudWatchMetricDataQuery struct {
 	// +optional
 	Label *string `json:"label,omitempty"`
 
-	// The metric. Give this or expression.
+	// The metric. Set this or expression.
 	// +optional
 	MetricStat *CloudWatchMetricStat `json:"metricStat,omitempty"`
 
-	// Seconds between two values, as a number or a text with {{args.<name>}}. For an expression.
+	// Seconds between two values of an expression, as a number or a string with {{args.<name>}}.
 	// +optional
 	Period *intstr.IntOrString `json:"period,omitempty"`
 
@@ -44,17 +44,17 @@ type CloudWatchMetricDataQuery struct {
 	ReturnData *bool `json:"returnData,omitempty"`
 }
 
-// CloudWatchMetricStat is a metric and how its values are summed up.
+// CloudWatchMetricStat is a metric and how to aggregate its values.
 type CloudWatchMetricStat struct {
 	// The metric.
 	// +optional
 	Metric CloudWatchMetricStatMetric `json:"metric,omitempty"`
 
-	// Seconds that are summed up to one value, as a number or a text with {{args.<name>}}.
+	// Seconds to aggregate into one value, as a number or a string with {{args.<name>}}.
 	// +optional
 	Period intstr.IntOrString `json:"period,omitempty"`
 
-	// How they are summed up, such as Average, Sum or p99.
+	// How to aggregate them, such as Average, Sum or p99.
 	// +optional
 	Stat string `json:"stat,omitempty"`
 
@@ -65,7 +65,7 @@ type CloudWatchMetricStat struct {
 
 // CloudWatchMetricStatMetric names a metric.
 type CloudWatchMetricStatMetric struct {
-	// Dimensions that tell the metric from others of its name.
+	// Dimensions that identify the metric.
 	// +optional
 	Dimensions []CloudWatchMetricStatMetricDimension `json:"dimensions,omitempty"`
 
@@ -89,8 +89,8 @@ type CloudWatchMetricStatMetricDimension struct {
 	Value string `json:"value,omitempty"`
 }
 
-// KayentaMetric is a judgement by Kayenta, which compares the metrics of the new version with those of the old one. The
-// result is a score of 0 to 100.
+// KayentaMetric is a judgment by Kayenta, which compares the metrics of the new version with those of the old one. The
+// result is a score from 0 to 100.
 type KayentaMetric struct {
 	// URL of the server.
 	Address string `json:"address"`
@@ -98,7 +98,7 @@ type KayentaMetric struct {
 	// Name of the application.
 	Application string `json:"application"`
 
-	// Name of the configuration that says what is compared.
+	// Name of the configuration that defines what to compare.
 	CanaryConfigName string `json:"canaryConfigName"`
 
 	// Name of the account that reads metrics.
@@ -113,11 +113,11 @@ type KayentaMetric struct {
 	// The scores that pass.
 	Threshold KayentaThreshold `json:"threshold"`
 
-	// What is compared.
+	// What to compare.
 	// +kubebuilder:validation:MinItems=1
 	Scopes []KayentaScope `json:"scopes"`
 
-	// Whether the range of each comparison begins with the first one, rather than with the one before. Defaults to false.
+	// Whether every comparison covers the time since the first one, instead of since the previous one. Defaults to false.
 	// +optional
 	Lookback bool `json:"lookback,omitempty"`
 }
@@ -126,14 +126,14 @@ type KayentaMetric struct {
 //
 // +kubebuilder:validation:XValidation:rule=`self.marginal <= self.pass`,message=`marginal must not be greater than pass`,fieldPath=`.marginal`
 type KayentaThreshold struct {
-	// Least score that passes.
+	// Lowest score that passes.
 	Pass int64 `json:"pass"`
 
-	// Least score that is inconclusive; less fails.
+	// Lowest score that is inconclusive. Lower scores fail.
 	Marginal int64 `json:"marginal"`
 }
 
-// KayentaScope is what is compared with what.
+// KayentaScope is what to compare with what.
 type KayentaScope struct {
 	// Name of the scope, as in the configuration.
 	Name string `json:"name"`
@@ -147,10 +147,10 @@ type KayentaScope struct {
 
 // ScopeDetail is one side of a comparison.
 type ScopeDetail struct {
-	// What tells this version's metrics from those of others.
+	// What identifies the metrics of this version.
 	Scope string `json:"scope"`
 
-	// Region that the metrics are of.
+	// Region of the metrics.
 	// +optional
 	Region string `json:"region"`
 
@@ -158,7 +158,7 @@ type ScopeDetail struct {
 	// +optional
 	Step int64 `json:"step"`
 
-	// Begin of the range, in RFC 3339.
+	// Start of the range, in RFC 3339.
 	// +optional
 	Start string `json:"start"`
 

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// GoldenSignal is something that every router measures of a service.
+// GoldenSignal is a signal that every supported router measures for each service.
 type GoldenSignal string
 
 // The golden signals.
@@ -13,7 +13,7 @@ const (
 	GoldenRequestDurationP99 GoldenSignal = "requestDurationP99"
 )
 
-// GoldenRouter is whose metrics are asked for.
+// GoldenRouter is the router whose metrics are queried.
 type GoldenRouter string
 
 // The routers for which there are queries.
@@ -25,30 +25,32 @@ const (
 	GoldenContour GoldenRouter = "contour"
 )
 
-// GoldenTarget is what a golden signal is measured of. What is left out is taken from the Rollout.
+// GoldenTarget is the router and the Services to measure. Fields that are left out are taken from the Rollout.
 type GoldenTarget struct {
-	// Whose metrics to ask for: istio, linkerd, nginx, traefik or contour. Defaults to the router of the Rollout, if it is istio, nginx or
-	// traefik. With gatewayAPI, set the implementation.
+	// Router whose metrics to query: istio, linkerd, nginx, traefik or contour. Defaults to the router of the Rollout, if it
+	// is istio, nginx or traefik. With gatewayAPI, set it to the implementation.
 	// +optional
 	// +kubebuilder:validation:Enum=istio;linkerd;nginx;traefik;contour
 	Router GoldenRouter `json:"router,omitempty"`
 
-	// Namespace of the Services. Defaults to that of the Rollout.
+	// Namespace of the Services. Defaults to the Rollout's namespace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Namespace string `json:"namespace,omitempty"`
 
-	// The canary's Service; for linkerd, the hash of its pods. Defaults to canaryService, previewService or the hash of the Rollout.
+	// The canary's Service, or for linkerd its pod template hash. Defaults to canaryService, previewService or the hash from
+	// the Rollout.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Canary string `json:"canary,omitempty"`
 
-	// The stable version's Service; for linkerd, the hash of its pods. Defaults to stableService, activeService or the hash of the Rollout.
+	// The stable version's Service, or for linkerd its pod template hash. Defaults to stableService, activeService or the
+	// hash from the Rollout.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Stable string `json:"stable,omitempty"`
 
-	// The stable Ingress, for nginx. Defaults to the first one of the Rollout.
+	// The stable Ingress. For nginx only. Defaults to the first one of the Rollout.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Ingress string `json:"ingress,omitempty"`

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Metric is something to measure and how to judge it.
+// Metric is what to measure and how to evaluate it.
 //
 // +kubebuilder:validation:XValidation:rule=`[[(has(self.count) ? self.count : 0)]].all(v, !v.all(x, string(x).matches('^-?[0-9]+$')) || int(v[0]) <= 1) || (has(self.interval) && size(self.interval) > 0)`,message=`interval is required when count is more than 1: the time between two measurements, such as 30s`,fieldPath=`.interval`,reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`[[(has(self.count) ? self.count : 0), (has(self.failureLimit) ? self.failureLimit : 0), (has(self.consecutiveSuccessLimit) ? self.consecutiveSuccessLimit : 0)]].all(v, !v.all(x, string(x).matches('^-?[0-9]+$')) || int(v[0]) <= 0 || int(v[0]) >= (int(v[1]) < 0 ? 0 : int(v[1])) + int(v[2]))`,message=`count must be at least failureLimit plus consecutiveSuccessLimit, or the metric could never be decided: raise count or lower a limit`,fieldPath=`.count`
@@ -29,95 +29,94 @@ type Metric struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Time between the end of a measurement and the next, such as "30s". Required when count is more than 1. With an
-	// interval and no count, measuring continues until the analysis is stopped. After an error the time is always 10s.
+	// Time from the end of one measurement to the start of the next, such as "30s". Required if count is more than 1. With an interval
+	// and no count, measuring continues until the analysis is stopped. After an error, the interval is always 10 seconds.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m, s and ms, such as 30s, 5m or 1h30m; a day is 24h`
 	Interval DurationString `json:"interval,omitempty"`
 
-	// Time between the beginning of the analysis and the first measurement. Defaults to none.
+	// Time from the start of the analysis to the first measurement, such as "1m". Defaults to no delay.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m, s and ms, such as 30s, 5m or 1h30m; a day is 24h`
 	InitialDelay DurationString `json:"initialDelay,omitempty"`
 
-	// Number of measurements. Defaults to 1 without interval, and to no end with one. Like the limits, a number or a text
-	// with {{args.<name>}}.
+	// Number of measurements. Without it, 1 measurement if there is no interval, and unlimited if there is one. Like the limits below, a
+	// number or a string with {{args.<name>}}.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (self.matches('^[0-9]+$') || self.contains('{{'))`,message=`count must be a number that is not negative, or a text with an argument such as "{{args.count}}"`
 	Count *intstr.IntOrString `json:"count,omitempty"`
 
-	// Condition under which a measurement passes, such as `result[0] >= 0.95`. Without it, all that failureCondition does
-	// not fail pass.
+	// Expression that passes a measurement, such as `result[0] >= 0.95`. Without it, every measurement passes that failureCondition does
+	// not fail.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8192
 	SuccessCondition string `json:"successCondition,omitempty"`
 
-	// Condition under which a measurement fails. Without it, all that successCondition does not pass fail. With both,
-	// measurements for which neither holds are inconclusive.
+	// Expression that fails a measurement. Without it, every measurement fails that successCondition does not pass. With both,
+	// measurements for which neither is true are inconclusive.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8192
 	FailureCondition string `json:"failureCondition,omitempty"`
 
-	// Number of failed measurements that are tolerated: one more fails the metric. Defaults to 0. -1 tolerates any
-	// number, and needs consecutiveSuccessLimit.
+	// Number of failed measurements to tolerate: one more fails the metric. Defaults to 0. -1 tolerates any number, and needs
+	// consecutiveSuccessLimit.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= -1 : (self.matches('^(-1|[0-9]+)$') || self.contains('{{'))`,message=`failureLimit must be a number that is not negative, -1 to tolerate any number of failures, or a text with an argument such as "{{args.failureLimit}}"`
 	FailureLimit *intstr.IntOrString `json:"failureLimit,omitempty"`
 
-	// Number of inconclusive measurements that are tolerated. Defaults to 0.
+	// Number of inconclusive measurements to tolerate. Defaults to 0.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (self.matches('^[0-9]+$') || self.contains('{{'))`,message=`inconclusiveLimit must be a number that is not negative, or a text with an argument such as "{{args.inconclusiveLimit}}"`
 	InconclusiveLimit *intstr.IntOrString `json:"inconclusiveLimit,omitempty"`
 
-	// Number of consecutive errors that are tolerated. Defaults to 4.
+	// Number of consecutive errors to tolerate. Defaults to 4.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (self.matches('^[0-9]+$') || self.contains('{{'))`,message=`consecutiveErrorLimit must be a number that is not negative, or a text with an argument such as "{{args.consecutiveErrorLimit}}"`
 	ConsecutiveErrorLimit *intstr.IntOrString `json:"consecutiveErrorLimit,omitempty"`
 
-	// Number of measurements in a row that must pass for the metric to be successful, which it then is at once. Defaults to
-	// 0: not required.
+	// Number of consecutive measurements that must pass. The metric is successful as soon as they have. Defaults to 0: not required.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (self.matches('^[0-9]+$') || self.contains('{{'))`,message=`consecutiveSuccessLimit must be a number that is not negative, or a text with an argument such as "{{args.consecutiveSuccessLimit}}"`
 	ConsecutiveSuccessLimit *intstr.IntOrString `json:"consecutiveSuccessLimit,omitempty"`
 
-	// How a measurement counts that found no data: no value, an empty list or object, or nothing but NaN. Successful, Failed,
-	// Inconclusive or Error. Left out, the conditions judge what there is, and one that needs a value is an error. Upstream does
-	// not know it.
+	// How to count a measurement that found no data: no value, an empty list or object, or only NaN. Successful, Failed, Inconclusive or
+	// Error. If left out, the conditions are evaluated as usual, and a condition that needs a value is an error. Argo Rollouts does not
+	// support it.
 	// +optional
 	// +kubebuilder:validation:Enum=Successful;Failed;Inconclusive;Error
 	WhenNoData AnalysisPhase `json:"whenNoData,omitempty"`
 
-	// Judges by comparing the canary with a baseline, rather than by conditions. The provider says where to ask, and has no query of its
-	// own. For prometheus only. Argo Rollouts does not know it.
+	// Compares the canary with a baseline, instead of evaluating conditions. The provider then only says which server to query and has
+	// no query of its own. For prometheus only. Argo Rollouts does not support it.
 	// +optional
 	Comparison *Comparison `json:"comparison,omitempty"`
 
-	// Measures what the router knows of every service, with a query that is shipped: requestSuccessRate, from 0 to 1, or the quantiles
-	// requestDurationP50, requestDurationP95 and requestDurationP99, in seconds. The result is a list of one number for the canary, or
-	// what a comparison without signals compares. For prometheus only. Argo Rollouts does not know it.
+	// Measures a standard signal of the traffic router with a built-in query: requestSuccessRate, from 0 to 1, or the latency quantiles
+	// requestDurationP50, requestDurationP95 and requestDurationP99, in seconds. The result is a list with one number for the canary, or
+	// the single signal of a comparison without signals. For prometheus only. Argo Rollouts does not support it.
 	// +optional
 	// +kubebuilder:validation:Enum=requestSuccessRate;requestDurationP50;requestDurationP95;requestDurationP99
 	Golden GoldenSignal `json:"golden,omitempty"`
 
-	// What golden is measured of, where the Rollout does not say it.
+	// The router and the Services to measure for golden, if the Rollout does not define them.
 	// +optional
 	GoldenTarget *GoldenTarget `json:"goldenTarget,omitempty"`
 
-	// How to measure. Set exactly one.
+	// How to measure. Set exactly one provider.
 	Provider MetricProvider `json:"provider"`
 }
 
-// MetricProvider is how to measure. Exactly one of its fields is set.
+// MetricProvider is how to measure. Set exactly one of its fields.
 //
 // +kubebuilder:validation:XValidation:rule=`[has(self.prometheus), has(self.kayenta), has(self.web), has(self.datadog), has(self.wavefront), has(self.newRelic), has(self.job), has(self.cloudWatch), has(self.graphite), has(self.influxdb), has(self.skywalking), has(self.loki), has(self.plugin)].filter(x, x).size() == 1`,message=`set exactly one provider: prometheus, kayenta, web, datadog, wavefront, newRelic, job, cloudWatch, graphite, influxdb, skywalking, loki or plugin`
 type MetricProvider struct {
-	// A query to Prometheus.
+	// A Prometheus query.
 	// +optional
 	Prometheus *PrometheusMetric `json:"prometheus,omitempty"`
 
-	// A canary judgement by Kayenta.
+	// A canary judgment by Kayenta.
 	// +optional
 	Kayenta *KayentaMetric `json:"kayenta,omitempty"`
 
@@ -125,43 +124,44 @@ type MetricProvider struct {
 	// +optional
 	Web *WebMetric `json:"web,omitempty"`
 
-	// A query to Datadog.
+	// A Datadog query.
 	// +optional
 	Datadog *DatadogMetric `json:"datadog,omitempty"`
 
-	// A query to Wavefront.
+	// A Wavefront query.
 	// +optional
 	Wavefront *WavefrontMetric `json:"wavefront,omitempty"`
 
-	// A query to New Relic.
+	// A New Relic query.
 	// +optional
 	NewRelic *NewRelicMetric `json:"newRelic,omitempty"`
 
-	// A Kubernetes Job, whose success or failure is the result.
+	// A Kubernetes Job that runs to completion. The metric passes if the Job succeeds.
 	// +optional
 	Job *JobMetric `json:"job,omitempty"`
 
-	// A query to Amazon CloudWatch.
+	// An Amazon CloudWatch query.
 	// +optional
 	CloudWatch *CloudWatchMetric `json:"cloudWatch,omitempty"`
 
-	// A query to Graphite.
+	// A Graphite query.
 	// +optional
 	Graphite *GraphiteMetric `json:"graphite,omitempty"`
 
-	// A query to InfluxDB.
+	// An InfluxDB query.
 	// +optional
 	Influxdb *InfluxdbMetric `json:"influxdb,omitempty"`
 
-	// A query to Apache SkyWalking.
+	// An Apache SkyWalking query.
 	// +optional
 	SkyWalking *SkyWalkingMetric `json:"skywalking,omitempty"`
 
-	// A query to Grafana Loki. Argo Rollouts does not know it.
+	// A Grafana Loki query. Argo Rollouts does not support it.
 	// +optional
 	Loki *LokiMetric `json:"loki,omitempty"`
 
-	// A metric provider plugin: its name, as in the ConfigMap argo-rollouts-config, and its settings in its own form.
+	// A metric provider plugin: its name, as in the ConfigMap argo-rollouts-config, and its settings in the format that the plugin
+	// defines.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -171,7 +171,7 @@ type MetricProvider struct {
 	Plugin map[string]json.RawMessage `json:"plugin,omitempty"`
 }
 
-// Names are the fields that are set, and for plugins their names, in order.
+// Names returns the names of the fields that are set, and the names of plugins, sorted.
 func (p MetricProvider) Names() []string {
 	names := slices.Collect(maps.Keys(p.Plugin))
 	for name, set := range map[string]bool{
@@ -188,7 +188,7 @@ func (p MetricProvider) Names() []string {
 	return names
 }
 
-// JobMetric is a Kubernetes Job. The metric passes if the Job completes and does not pass if it fails.
+// JobMetric is a Kubernetes Job. The metric passes if the Job completes and fails if the Job fails.
 type JobMetric struct {
 	// Labels and annotations for the Job.
 	// +optional
@@ -197,15 +197,16 @@ type JobMetric struct {
 	// +kubebuilder:validation:Type=object
 	Metadata metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
 
-	// The Job. Its backoffLimit defaults to 0 here.
+	// Spec of the Job. Unlike for other Jobs, backoffLimit defaults to 0.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
 	Spec batchv1.JobSpec `json:"spec"`
 }
 
-// DatadogMetric is a query to Datadog. The result is a number. The keys are read from secretRef, else from the controller's
-// environment variables DD_API_KEY, DD_APP_KEY and DD_ADDRESS, else from the Secret datadog beside the controller.
+// DatadogMetric is a query to Datadog. The result is a number. The keys are read from secretRef. Without it, they are read from the
+// controller's environment variables DD_API_KEY, DD_APP_KEY and DD_ADDRESS, or else from the Secret datadog in the controller's
+// namespace.
 //
 // +kubebuilder:validation:XValidation:rule=`(has(self.query) && size(self.query) > 0) != (has(self.queries) && size(self.queries) > 0)`,message=`set exactly one of query and queries`
 // +kubebuilder:validation:XValidation:rule=`(has(self.apiVersion) && self.apiVersion == 'v2') || !((has(self.queries) && size(self.queries) > 0) || (has(self.formula) && size(self.formula) > 0))`,message=`queries and formula need apiVersion: v2`,fieldPath=`.apiVersion`
@@ -218,16 +219,16 @@ type DatadogMetric struct {
 	// +kubebuilder:validation:XValidation:rule=`size(self) == 0 || self.contains('{{') || self.matches('^\\+?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$')`,message=`must be a length of time with units h, m, s and ms, such as 30s, 5m or 1h30m; a day is 24h`
 	Interval DurationString `json:"interval,omitempty"`
 
-	// The query. Give this or queries.
+	// The query. Set this or queries.
 	// +optional
 	Query string `json:"query,omitempty"`
 
-	// Several queries by name, which formula joins. Needs apiVersion v2. Give this or query.
+	// Several queries by name, which formula combines. Needs apiVersion v2. Set this or query.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=50
 	Queries map[string]string `json:"queries,omitempty"`
 
-	// How the queries are joined to one number. Needs apiVersion v2.
+	// Formula that combines the queries into one number, such as "a / b". Needs apiVersion v2.
 	// +optional
 	Formula string `json:"formula,omitempty"`
 
@@ -237,8 +238,8 @@ type DatadogMetric struct {
 	// +kubebuilder:validation:Enum=v1;v2
 	ApiVersion string `json:"apiVersion,omitempty"` //nolint:revive // plugins know the field by this name
 
-	// How the values in the interval become one: avg, min, max, sum, last, percentile, mean, l2norm or area. Defaults to
-	// last. Needs apiVersion v2.
+	// How to reduce the values in the interval to one: avg, min, max, sum, last, percentile, mean, l2norm or area. Defaults to last.
+	// Needs apiVersion v2.
 	// +optional
 	// +kubebuilder:validation:Enum=avg;min;max;sum;last;percentile;mean;l2norm;area
 	Aggregator string `json:"aggregator,omitempty"`
@@ -261,14 +262,14 @@ type SecretRef struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Whether the Secret is in the namespace of the AnalysisRun. Defaults to false: in that of the controller.
+	// Whether the Secret is in the namespace of the AnalysisRun. Defaults to false: in the controller's namespace.
 	// +optional
 	Namespaced bool `json:"namespaced,omitempty"`
 }
 
-// NewRelicMetric is a query to New Relic. The result is a number or an object for one row and a list for several.
+// NewRelicMetric is a query to New Relic. The result is an object or a number if there is one row, and a list if there are several.
 type NewRelicMetric struct {
-	// Name of the Secret beside the controller with the keys personal-api-key, account-id, region, base-url-rest and
+	// Name of the Secret in the controller's namespace with the keys personal-api-key, account-id, region, base-url-rest and
 	// base-url-nerdgraph. Defaults to newrelic.
 	// +optional
 	Profile string `json:"profile,omitempty"`
@@ -283,8 +284,8 @@ type NewRelicMetric struct {
 	Timeout *int64 `json:"timeout,omitempty"`
 }
 
-// WavefrontMetric is a query to Wavefront. The result is a number, or a list of numbers for several series. The token is
-// read from the Secret wavefront-api-tokens beside the controller, under the address as key.
+// WavefrontMetric is a query to Wavefront. The result is a number, or a list of numbers if there are several series. The token is read
+// from the Secret wavefront-api-tokens in the controller's namespace, where the address is the key.
 //
 // +kubebuilder:validation:XValidation:rule=`has(self.query) && size(self.query) > 0`,message=`query is required`,fieldPath=`.query`,reason=FieldValueRequired
 type WavefrontMetric struct {
@@ -314,7 +315,7 @@ type GraphiteMetric struct {
 //
 // +kubebuilder:validation:XValidation:rule=`has(self.query) && size(self.query) > 0`,message=`query is required`,fieldPath=`.query`,reason=FieldValueRequired
 type InfluxdbMetric struct {
-	// Name of the Secret beside the controller with the keys address, authToken and org. Defaults to influxdb.
+	// Name of the Secret in the controller's namespace with the keys address, authToken and org. Defaults to influxdb.
 	// +optional
 	Profile string `json:"profile,omitempty"`
 

@@ -6,11 +6,11 @@ const (
 	// by which Services, DestinationRule subsets and VirtualNodes select one version.
 	PodTemplateHashLabel = "rollouts-pod-template-hash"
 
-	// InstanceIDLabel shards objects between controllers: one that runs with --instance-id X takes the objects that carry X,
-	// and one without the flag takes those that lack the label. Children inherit it.
+	// InstanceIDLabel shards objects between controllers: one that runs with --instance-id X manages the objects with the
+	// value X, and one without the flag manages those without the label. Children inherit it.
 	InstanceIDLabel = "argo-rollouts.argoproj.io/controller-instance-id"
 
-	// RolloutTypeLabel says on an AnalysisRun why it was started. Its values are the RolloutType constants.
+	// RolloutTypeLabel is on an AnalysisRun: why it was started. Its values are the RolloutType constants.
 	RolloutTypeLabel = "rollout-type"
 
 	// StepIndexLabel is on AnalysisRuns of canary steps: the decimal index of the step, counting from zero.
@@ -46,28 +46,30 @@ const (
 	// WorkloadGenerationAnnotation is on a Rollout with a workloadRef: the generation of the workload that was last read.
 	WorkloadGenerationAnnotation = "rollout.argoproj.io/workload-generation"
 
-	// EphemeralMetadataAnnotation is on a ReplicaSet: the labels and annotations that were put on its pods for the role the
-	// version plays now, as JSON, so that only these are removed later.
+	// EphemeralMetadataAnnotation is on a ReplicaSet: the labels and annotations that its pods have for the version's
+	// current role, as JSON, so that only these are removed later.
 	EphemeralMetadataAnnotation = "rollout.argoproj.io/ephemeral-metadata"
 
-	// EphemeralMetadataPodsAnnotation is on the same ReplicaSet: the part of it that the running pods are known to have, as JSON.
-	// While the two differ, pods are read. Argo Rollouts does not know it and ignores it.
+	// EphemeralMetadataPodsAnnotation is on the same ReplicaSet: the part of them that the running pods are known to have,
+	// as JSON. While the two differ, the controller reads the pods. Argo Rollouts ignores it.
 	EphemeralMetadataPodsAnnotation = "rollout.argoproj.io/ephemeral-metadata-pods"
 
-	// ScaleDownDeadlineAnnotation is on a ReplicaSet that is kept for a while after it stopped serving: the RFC 3339 instant,
-	// in UTC, from which it may be scaled to zero. The key has no domain, and never had.
+	// ScaleDownDeadlineAnnotation is on a ReplicaSet that is kept for some time after it stopped serving: the time, in RFC
+	// 3339 and UTC, from which it may be scaled to zero. The key has no domain, and never had one.
 	ScaleDownDeadlineAnnotation = "scale-down-deadline"
 
-	// ScaleDownDelayAnnotation accompanies ScaleDownDeadlineAnnotation: the field and the seconds that the deadline is computed from, such as
-	// "canary.scaleDownDelaySeconds=30". An edit of that field moves the deadline. Argo Rollouts does not know it and ignores it.
+	// ScaleDownDelayAnnotation accompanies ScaleDownDeadlineAnnotation: the field and the seconds that the deadline is
+	// computed from, such as "canary.scaleDownDelaySeconds=30". An edit of that field moves the deadline. Argo Rollouts
+	// ignores it.
 	ScaleDownDelayAnnotation = "rollout.argoproj.io/scale-down-delay"
 
-	// OvertakenAnnotation, set to "true", is on the ReplicaSet of an update that was superseded and may never have
-	// served: going back to it within its delay passes the gates again. Argo Rollouts does not know it and ignores it.
+	// OvertakenAnnotation, set to "true", is on the ReplicaSet of an update that was superseded and may never have served: a
+	// return to it within its delay passes the gates again. Argo Rollouts ignores it.
 	OvertakenAnnotation = "rollout.argoproj.io/overtaken"
 
-	// ReachedAnnotation, set to "true", is on the ReplicaSet of a version that the active Service sent to although no status says so, as
-	// after an edit: if it is superseded, it keeps its pods for the delay. Argo Rollouts does not know it and ignores it.
+	// ReachedAnnotation, set to "true", is on the ReplicaSet of a version that the active Service selected although no
+	// status says so, for example after an edit. If it is superseded, it keeps its pods for the delay. Argo Rollouts ignores
+	// it.
 	ReachedAnnotation = "rollout.argoproj.io/reached"
 
 	// ManagedByAnnotation is on Services, DestinationRules and VirtualNodes: the name of the Rollout that manages them.
@@ -79,7 +81,7 @@ const (
 	// ExperimentNameAnnotation is on ReplicaSets and Services of an Experiment: the Experiment's name.
 	ExperimentNameAnnotation = "experiment.argoproj.io/name"
 
-	// ExperimentTemplateNameAnnotation is on ReplicaSets and Services of an Experiment: the name of the template they are of.
+	// ExperimentTemplateNameAnnotation is on ReplicaSets and Services of an Experiment: the name of their template.
 	ExperimentTemplateNameAnnotation = "experiment.argoproj.io/template-name"
 
 	// AnalysisRunNameAnnotation is on a Job of a job metric: the name of the AnalysisRun.
@@ -95,8 +97,8 @@ const (
 	// of Rollout name to list of annotation keys.
 	ManagedALBAnnotationsAnnotation = "rollouts.argoproj.io/managed-alb-annotations"
 
-	// IstioNotesAnnotation is on a VirtualService while an update is in progress: what each Rollout has put into it, as JSON, so that it can be
-	// removed later. Argo Rollouts does not know it and ignores it.
+	// IstioNotesAnnotation is on a VirtualService while an update is in progress: what each Rollout has added to it, as
+	// JSON, so that it can be removed later. Argo Rollouts ignores it.
 	IstioNotesAnnotation = "rollouts.argoproj.io/istio-notes"
 
 	// GatewayAPINotesAnnotation is on a route of the Gateway API while an update is in progress: what each Rollout has added
@@ -107,16 +109,16 @@ const (
 	// comma separated.
 	RoutesElsewhereAnnotation = "rollouts.argoproj.io/routes-elsewhere"
 
-	// RolloutNamespacesAnnotation is on a route: the namespaces whose Rollouts may split its traffic, besides its own; comma separated,
-	// "*" for all. Its owner sets it.
+	// RolloutNamespacesAnnotation is on a route: the namespaces, other than its own, whose Rollouts may split its traffic;
+	// comma separated, "*" for all. The route's owner sets it.
 	RolloutNamespacesAnnotation = "rollouts.argoproj.io/allowed-rollout-namespaces"
 
-	// LintIgnoreAnnotation is on an object of any kind: the rules of sluice lint that do not report it, and why, as
-	// "rule, rule -- reason". Its owner sets it.
+	// LintIgnoreAnnotation is on an object of any kind: the rules of sluice lint to skip for it, and why, as "rule, rule --
+	// reason". The object's owner sets it.
 	LintIgnoreAnnotation = "rollouts.argoproj.io/lint-ignore"
 
-	// NginxAnnotationsAnnotation is on a canary Ingress: the keys of the annotations that the spec asked for, as a JSON list, so
-	// that only these are removed when it no longer does.
+	// NginxAnnotationsAnnotation is on a canary Ingress: the keys of the annotations that the spec requested, as a JSON
+	// list, so that only these are removed later.
 	NginxAnnotationsAnnotation = "rollouts.argoproj.io/managed-nginx-annotations"
 
 	// NotificationSubscribePrefix starts the annotations by which a user subscribes to notifications:
@@ -141,14 +143,14 @@ const (
 	// LeaseName is the Lease for leader election; controllers with an instance id append "-<instance id>".
 	LeaseName = "argo-rollouts-controller-lock"
 
-	// EventSource is the component that events are reported under.
+	// EventSource is the component that reports the events.
 	EventSource = "rollouts-controller"
 )
 
-// GatewayAPIPluginName is the key under trafficRouting.plugins whose config the native Gateway API router reads as its own.
+// GatewayAPIPluginName is the key under trafficRouting.plugins whose settings the native Gateway API router also reads.
 const GatewayAPIPluginName = "argoproj-labs/gatewayAPI"
 
-// What a field means when it is left out.
+// Default values of fields.
 const (
 	// DefaultReplicas is spec.replicas.
 	DefaultReplicas int32 = 1
@@ -160,7 +162,7 @@ const (
 	DefaultMaxSurge = "25%"
 	// DefaultMaxUnavailable is maxUnavailable of a canary.
 	DefaultMaxUnavailable = "25%"
-	// DefaultBlueGreenMaxUnavailable is maxUnavailable of a blue-green rollout: a full stack serves, always.
+	// DefaultBlueGreenMaxUnavailable is maxUnavailable of a blue-green rollout: the full number of pods always serves.
 	DefaultBlueGreenMaxUnavailable = "0%"
 	// DefaultProgressDeadlineSeconds is progressDeadlineSeconds of Rollouts and Experiments.
 	DefaultProgressDeadlineSeconds int32 = 600

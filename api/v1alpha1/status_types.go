@@ -6,18 +6,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RolloutStatus is what the controller has observed and what it is in the middle of.
+// RolloutStatus is what the controller has observed, and the state of the update.
 type RolloutStatus struct {
-	// Whether the update is aborted. Set by a user, or by the controller when an analysis fails; cleared by a retry, and
+	// Whether the update is aborted. Set by a user, or by the controller when an analysis fails. Cleared by a retry, and
 	// when the spec describes the stable version again.
 	// +optional
 	Abort bool `json:"abort,omitempty"`
 
-	// The pauses that are in force. A user resumes the update by setting this to null.
+	// The pauses that are in effect. To resume the update, a user sets this to null.
 	// +optional
 	PauseConditions []PauseCondition `json:"pauseConditions,omitempty"`
 
-	// Whether the controller made the pause in pauseConditions. When this is true and pauseConditions is empty, a user has
+	// Whether the controller added the pause in pauseConditions. If this is true and pauseConditions is empty, a user has
 	// resumed the update.
 	// +optional
 	ControllerPause bool `json:"controllerPause,omitempty"`
@@ -30,7 +30,7 @@ type RolloutStatus struct {
 	// +optional
 	CurrentPodHash string `json:"currentPodHash,omitempty"`
 
-	// Hash of the steps that currentStepIndex counts in. Empty for blue-green.
+	// Hash of the steps that currentStepIndex refers to. Empty for blue-green.
 	// +optional
 	CurrentStepHash string `json:"currentStepHash,omitempty"`
 
@@ -51,49 +51,49 @@ type RolloutStatus struct {
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas,omitempty"`
 
-	// Index of the step that is being done, counting from 0; the number of steps when all are done. Absent without steps.
+	// Index of the current step, counting from 0. Equal to the number of steps when all are complete. Absent without steps.
 	// +optional
 	CurrentStepIndex *int32 `json:"currentStepIndex,omitempty"`
 
-	// Number of times that the name of a new ReplicaSet was taken by another version.
+	// Number of times that the name of a new ReplicaSet was already taken by another version.
 	// +optional
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 
-	// The metadata.generation that this status is about, as a decimal number in a string. Anything else in it, as very old
-	// objects have, counts as observed.
+	// The metadata.generation that this status describes, as a decimal number in a string. Anything else, as very old
+	// objects have it, counts as observed.
 	// +optional
 	ObservedGeneration string `json:"observedGeneration,omitempty"`
 
-	// How the Rollout is doing, aspect by aspect.
+	// Details of how the Rollout is doing.
 	// +optional
 	Conditions []RolloutCondition `json:"conditions,omitempty"`
 
-	// What only canary Rollouts have.
+	// Status that only canary Rollouts have.
 	// +optional
 	Canary CanaryStatus `json:"canary,omitempty"`
 
-	// What only blue-green Rollouts have.
+	// Status that only blue-green Rollouts have.
 	// +optional
 	BlueGreen BlueGreenStatus `json:"blueGreen,omitempty"`
 
-	// Number of pods that an autoscaler counts: of all versions in a canary, of the active version in blue-green. The scale
-	// subresource reads it by this name.
+	// Number of pods that an autoscaler counts: of all versions in a canary, of the active version in blue-green. Read by
+	// the scale subresource.
 	// +optional
 	HPAReplicas int32 `json:"HPAReplicas,omitempty"`
 
-	// Label selector, as a text, of the pods that an autoscaler counts. The scale subresource reads it.
+	// Label selector, as a string, of the pods that an autoscaler counts. Read by the scale subresource.
 	// +optional
 	Selector string `json:"selector,omitempty"`
 
-	// Hash of the stable version: the last one that was promoted. Not the name of its ReplicaSet.
+	// Hash of the stable version: the last one that was promoted. Despite its name, this is not the name of a ReplicaSet.
 	// +optional
 	StableRS string `json:"stableRS,omitempty"`
 
-	// The spec.restartAt for which all pods have been restarted.
+	// The value of spec.restartAt for which all pods have been restarted.
 	// +optional
 	RestartedAt *metav1.Time `json:"restartedAt,omitempty"`
 
-	// Whether the rest of this update skips steps, pauses and analyses. Set by a user; cleared when the update ends.
+	// Whether the rest of this update skips steps, pauses and analyses. Set by a user. Cleared when the update ends.
 	// +optional
 	PromoteFull bool `json:"promoteFull,omitempty"`
 
@@ -101,34 +101,34 @@ type RolloutStatus struct {
 	// +optional
 	Phase RolloutPhase `json:"phase,omitempty"`
 
-	// What the phase is waiting for or was caused by, in a sentence.
+	// What the phase is waiting for or what caused it, in a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// The generation of the object that workloadRef names that this status is about, as a decimal number in a string.
+	// The generation of the workload that this status describes, as a decimal number in a string. Only with workloadRef.
 	// +optional
 	WorkloadObservedGeneration string `json:"workloadObservedGeneration,omitempty"`
 
-	// The load balancer of the last of albs. Kept for readers that know one only.
+	// The load balancer of the last entry in albs. Kept for clients that read only one.
 	// +optional
 	ALB *ALBStatus `json:"alb,omitempty"`
 
-	// The load balancers found while AWS target groups are verified, one for each Ingress.
+	// The load balancers that were found when verifying AWS target groups, one for each Ingress.
 	// +optional
 	ALBs []ALBStatus `json:"albs,omitempty"`
 
-	// How long the update has taken or took.
+	// How long the update has been running, or how long it took.
 	// +optional
 	Duration *RolloutDuration `json:"duration,omitempty"`
 }
 
-// CanaryStatus is what only canary Rollouts have.
+// CanaryStatus is status that only canary Rollouts have.
 type CanaryStatus struct {
 	// The AnalysisRun of the current step.
 	// +optional
 	CurrentStepAnalysisRunStatus *RolloutAnalysisRunStatus `json:"currentStepAnalysisRunStatus,omitempty"`
 
-	// The AnalysisRun in the background.
+	// The background AnalysisRun.
 	// +optional
 	CurrentBackgroundAnalysisRunStatus *RolloutAnalysisRunStatus `json:"currentBackgroundAnalysisRunStatus,omitempty"`
 
@@ -144,7 +144,7 @@ type CanaryStatus struct {
 	// +optional
 	StablePingPong PingPongType `json:"stablePingPong,omitempty"`
 
-	// The states of plugin steps.
+	// The state of each plugin step.
 	// +optional
 	StepPluginStatuses []StepPluginStatus `json:"stepPluginStatuses,omitempty"`
 }
@@ -159,7 +159,7 @@ const (
 	Pong PingPongType = "pong"
 )
 
-// BlueGreenStatus is what only blue-green Rollouts have.
+// BlueGreenStatus is status that only blue-green Rollouts have.
 type BlueGreenStatus struct {
 	// Hash of the version that the preview Service points at.
 	// +optional
@@ -169,7 +169,7 @@ type BlueGreenStatus struct {
 	// +optional
 	ActiveSelector string `json:"activeSelector,omitempty"`
 
-	// Whether the new version may grow from previewReplicaCount to spec.replicas.
+	// Whether the new version may scale up from previewReplicaCount to spec.replicas.
 	// +optional
 	ScaleUpPreviewCheckPoint bool `json:"scaleUpPreviewCheckPoint,omitempty"`
 
@@ -187,34 +187,35 @@ type RolloutAnalysisRunStatus struct {
 	// Name of the AnalysisRun.
 	Name string `json:"name"`
 
-	// Its phase.
+	// Phase of the AnalysisRun.
 	Status AnalysisPhase `json:"status"`
 
-	// Its message.
+	// Message of the AnalysisRun.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// TrafficWeights is the weights that the traffic routers were last set to. They add up to maxTrafficWeight, 100 unless set.
+// TrafficWeights is the weights that the traffic routers were last set to. They add up to maxTrafficWeight, which defaults
+// to 100.
 type TrafficWeights struct {
-	// What the new version gets.
+	// The new version's share.
 	Canary WeightDestination `json:"canary"`
 
-	// What the stable version gets.
+	// The stable version's share.
 	Stable WeightDestination `json:"stable"`
 
-	// What the templates of a running experiment get.
+	// The shares of the templates of a running experiment.
 	// +optional
 	Additional []WeightDestination `json:"additional,omitempty"`
 
-	// Whether the routers confirm that the weights are in force. Absent where no router can tell.
+	// Whether the routers confirm that the weights are in effect. Absent if no router can verify them.
 	// +optional
 	Verified *bool `json:"verified,omitempty"`
 }
 
-// WeightDestination is a share of the traffic and where it goes.
+// WeightDestination is a share of the traffic and its destination.
 type WeightDestination struct {
-	// The share.
+	// The share of the traffic.
 	Weight int32 `json:"weight"`
 
 	// Name of the Service that gets it.
@@ -234,19 +235,19 @@ type StepPluginStatus struct {
 	// Name of the plugin.
 	Name string `json:"name"`
 
-	// What was last asked of the plugin.
+	// The last operation requested from the plugin.
 	// +optional
 	Operation StepPluginOperation `json:"operation,omitempty"`
 
-	// How that ended, or Running.
+	// The result of that operation, or Running.
 	// +optional
 	Phase StepPluginPhase `json:"phase,omitempty"`
 
-	// What the plugin says about it.
+	// What the plugin reports about it.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// When it was first asked.
+	// When the operation was first requested.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 
@@ -254,34 +255,34 @@ type StepPluginStatus struct {
 	// +optional
 	UpdatedAt *metav1.Time `json:"updatedAt,omitempty"`
 
-	// When it ended.
+	// When the operation ended.
 	// +optional
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
 
-	// How long to wait before it is asked again.
+	// How long to wait before the plugin is called again.
 	// +optional
 	Backoff DurationString `json:"backoff,omitempty"`
 
-	// How often it has been asked.
+	// How often the plugin has been called.
 	// +optional
 	Executions int32 `json:"executions,omitempty"`
 
-	// Whether the plugin is switched off by the administrator, in which case the step counts as done.
+	// Whether an administrator has disabled the plugin. The step then counts as complete.
 	// +optional
 	Disabled bool `json:"disabled,omitempty"`
 
-	// What the plugin wants to be given the next time, in its own form.
+	// State that the plugin asked to receive at its next call, in its own format.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Status json.RawMessage `json:"status,omitempty"`
 }
 
-// StepPluginOperation is what a step plugin is asked to do.
+// StepPluginOperation is an operation of a step plugin.
 type StepPluginOperation string
 
 const (
-	// StepPluginRun does the step.
+	// StepPluginRun runs the step.
 	StepPluginRun StepPluginOperation = "Run"
 	// StepPluginTerminate stops a step that is running.
 	StepPluginTerminate StepPluginOperation = "Terminate"
@@ -289,17 +290,17 @@ const (
 	StepPluginAbort StepPluginOperation = "Abort"
 )
 
-// StepPluginPhase is how an operation of a step plugin is doing.
+// StepPluginPhase is the state of a step plugin's operation.
 type StepPluginPhase string
 
 const (
-	// StepPluginRunning has not ended.
+	// StepPluginRunning: not ended yet.
 	StepPluginRunning StepPluginPhase = "Running"
-	// StepPluginSuccessful is done; the update continues.
+	// StepPluginSuccessful: done; the update continues.
 	StepPluginSuccessful StepPluginPhase = "Successful"
-	// StepPluginFailed aborts the update.
+	// StepPluginFailed: the update is aborted.
 	StepPluginFailed StepPluginPhase = "Failed"
-	// StepPluginError is tried again.
+	// StepPluginError: will be retried.
 	StepPluginError StepPluginPhase = "Error"
 )
 
@@ -322,29 +323,29 @@ type ALBStatus struct {
 	Ingress string `json:"ingress,omitempty"`
 }
 
-// AwsResourceRef names a resource of AWS.
+// AwsResourceRef names an AWS resource.
 type AwsResourceRef struct {
-	// Its name.
+	// Name of the resource.
 	Name string `json:"name"`
 
-	// Its ARN.
+	// ARN of the resource.
 	ARN string `json:"arn"`
 
-	// The last part of its ARN, by which CloudWatch knows it.
+	// The last part of the ARN, which CloudWatch uses.
 	FullName string `json:"fullName"`
 }
 
-// RolloutDuration is how long an update has taken or took.
+// RolloutDuration is how long an update has been running, or how long it took.
 type RolloutDuration struct {
 	// When the update began.
 	// +optional
 	RolloutStartedAt *metav1.Time `json:"rolloutStartedAt,omitempty"`
 
-	// When the pause began in which the update waits for a person. Absent when it does not.
+	// When the current manual pause began, in which the update waits for a user. Absent when there is none.
 	// +optional
 	ManualPauseStartedAt *metav1.Time `json:"manualPauseStartedAt,omitempty"`
 
-	// Seconds that the update has waited for a person, without the pause that is in force. Absent until the first such pause ends.
+	// Seconds that the update has spent in manual pauses, not counting the current one. Absent until the first one ends.
 	// +optional
 	TotalManualPauseDurationSeconds *int64 `json:"totalManualPauseDurationSeconds,omitempty"`
 
@@ -362,16 +363,16 @@ type CompletionStatus string
 
 // The ways in which an update ends.
 const (
-	// CompletionPromoted: by all its steps.
+	// CompletionPromoted: all steps were completed.
 	CompletionPromoted CompletionStatus = "Promoted"
-	// CompletionFastPromoted: by a full promotion.
+	// CompletionFastPromoted: a full promotion.
 	CompletionFastPromoted CompletionStatus = "FastPromoted"
-	// CompletionAborted: the update was given up.
+	// CompletionAborted: the update was aborted.
 	CompletionAborted CompletionStatus = "Aborted"
-	// CompletionSuperseded: a newer version came before it was done.
+	// CompletionSuperseded: a newer version was applied before the update ended.
 	CompletionSuperseded CompletionStatus = "Superseded"
-	// CompletionRolledBack: an earlier version was brought back by all steps.
+	// CompletionRolledBack: a rollback through all steps.
 	CompletionRolledBack CompletionStatus = "RolledBack"
-	// CompletionFastRolledBack: an earlier version was brought back without steps.
+	// CompletionFastRolledBack: a rollback without steps.
 	CompletionFastRolledBack CompletionStatus = "FastRolledBack"
 )

@@ -2,8 +2,8 @@ package v1alpha1
 
 import "encoding/json"
 
-// RolloutTrafficRouting is the traffic routers that split traffic between the versions. Several may be set; each of them is
-// brought to the same weights.
+// RolloutTrafficRouting configures the traffic routers that split traffic between the versions. You can set several; all of them get
+// the same weights.
 //
 // +kubebuilder:validation:XValidation:rule=`!has(self.maxTrafficWeight) || has(self.nginx) || has(self.plugins)`,message=`maxTrafficWeight works with nginx and plugins only: remove it, and give setWeight in percent`,fieldPath=`.maxTrafficWeight`,reason=FieldValueForbidden
 type RolloutTrafficRouting struct {
@@ -43,21 +43,23 @@ type RolloutTrafficRouting struct {
 	// +optional
 	GatewayAPI *GatewayAPITrafficRouting `json:"gatewayAPI,omitempty"`
 
-	// Traffic router plugins: the name of each, as in the ConfigMap argo-rollouts-config, and its settings in its own form.
+	// Traffic router plugins: the name of each, as in the ConfigMap argo-rollouts-config, and its settings in the format that the
+	// plugin defines.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
 	Plugins map[string]json.RawMessage `json:"plugins,omitempty"`
 
-	// Routes that setHeaderRoute and setMirrorRoute steps may add and remove, the first having precedence. They are placed
-	// before all other routes and removed when the update ends.
+	// Routes that setHeaderRoute and setMirrorRoute steps may add and remove, in order of precedence. They are placed before all other
+	// routes and removed when the update ends.
 	// +optional
 	// +kubebuilder:validation:MaxItems=50
 	// +kubebuilder:validation:XValidation:rule=`self.all(a, self.exists_one(b, b.name == a.name))`,message=`every name in managedRoutes must be listed once only`
 	ManagedRoutes []ManagedRoute `json:"managedRoutes,omitempty"`
 
-	// What setWeight counts up to, at most 1000000. Defaults to 100: percent. Can be set for nginx and plugins only.
+	// The weight that stands for all traffic in setWeight, at most 1000000. Defaults to 100, so that weights are percentages. For nginx
+	// and plugins only.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:XValidation:rule=`self <= 1000000`,message=`maxTrafficWeight must be 1000000 or less, the largest weight that routers can count to`
@@ -72,20 +74,19 @@ type ManagedRoute struct {
 	Name string `json:"name"`
 }
 
-// IstioTrafficRouting is which routes of Istio VirtualServices split the traffic, and whether they do by host or by subset.
+// IstioTrafficRouting is which routes of Istio VirtualServices split the traffic, and whether they do so by host or by subset.
 //
 // +kubebuilder:validation:XValidation:rule=`has(self.virtualService) != (has(self.virtualServices) && size(self.virtualServices) > 0)`,message=`set exactly one of virtualService and virtualServices`
 type IstioTrafficRouting struct {
-	// The VirtualService whose routes split the traffic. Give this or virtualServices.
+	// The VirtualService whose routes split the traffic. Set this or virtualServices.
 	// +optional
 	VirtualService *IstioVirtualService `json:"virtualService,omitempty"`
 
-	// The DestinationRule whose subsets are the versions. Without it, versions are told apart by the hosts canaryService and
-	// stableService.
+	// The DestinationRule whose subsets are the versions. Without it, the hosts canaryService and stableService identify the versions.
 	// +optional
 	DestinationRule *IstioDestinationRule `json:"destinationRule,omitempty"`
 
-	// Several VirtualServices whose routes split the traffic. Give this or virtualService.
+	// Several VirtualServices whose routes split the traffic. Set this or virtualService.
 	// +optional
 	// +kubebuilder:validation:MaxItems=50
 	VirtualServices []IstioVirtualService `json:"virtualServices,omitempty"`
@@ -93,12 +94,12 @@ type IstioTrafficRouting struct {
 
 // IstioVirtualService is which routes of a VirtualService split the traffic.
 type IstioVirtualService struct {
-	// Name of the VirtualService; name.namespace for one in another namespace.
+	// Name of the VirtualService, or name.namespace for one in another namespace.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=320
 	Name string `json:"name"`
 
-	// Names of the HTTP routes to split. May be left out when there is only one, or one without a name.
+	// Names of the HTTP routes to split. May be left out if there is only one route, or one without a name.
 	// +optional
 	Routes []string `json:"routes,omitempty"`
 
@@ -148,12 +149,12 @@ type IstioDestinationRule struct {
 	// +kubebuilder:validation:MaxLength=320
 	StableSubsetName string `json:"stableSubsetName"`
 
-	// Names of further subsets, which keep the weight that they have; the stable version gets the rest.
+	// Names of further subsets. They keep their current weight, and the stable version gets the rest.
 	// +optional
 	AdditionalSubsetNames []string `json:"additionalSubsetNames,omitempty"`
 }
 
-// NginxTrafficRouting splits traffic with a canary Ingress beside each stable one.
+// NginxTrafficRouting splits traffic with a canary Ingress next to each stable one.
 //
 // +kubebuilder:validation:XValidation:rule=`(has(self.stableIngress) && size(self.stableIngress) > 0) != (has(self.stableIngresses) && size(self.stableIngresses) > 0)`,message=`set exactly one of stableIngress and stableIngresses`
 type NginxTrafficRouting struct {
@@ -161,31 +162,30 @@ type NginxTrafficRouting struct {
 	// +optional
 	AnnotationPrefix string `json:"annotationPrefix,omitempty"`
 
-	// Name of the Ingress that routes to stableService. Give this or stableIngresses.
+	// Name of the Ingress that routes to stableService. Set this or stableIngresses.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	StableIngress string `json:"stableIngress,omitempty"`
 
-	// Names of several Ingresses that route to stableService. Give this or stableIngress.
+	// Names of several Ingresses that route to stableService. Set this or stableIngress.
 	// +optional
 	// +kubebuilder:validation:MaxItems=50
 	StableIngresses []string `json:"stableIngresses,omitempty"`
 
-	// Annotations to add to the canary Ingresses, with annotationPrefix put before keys that lack it; for instance
-	// canary-by-header.
+	// Annotations to add to the canary Ingresses, such as canary-by-header. Keys without annotationPrefix get it as a prefix.
 	// +optional
 	AdditionalIngressAnnotations map[string]string `json:"additionalIngressAnnotations,omitempty"`
 
-	// Annotations to add to the canary Ingresses as they are. They win over additionalIngressAnnotations.
+	// Annotations to add to the canary Ingresses as written. They take precedence over additionalIngressAnnotations.
 	// +optional
 	CanaryIngressAnnotations map[string]string `json:"canaryIngressAnnotations,omitempty"`
 }
 
-// ALBTrafficRouting splits traffic by the forward action in an annotation of Ingresses.
+// ALBTrafficRouting splits traffic with the forward action in an annotation of Ingresses.
 //
 // +kubebuilder:validation:XValidation:rule=`(has(self.ingress) && size(self.ingress) > 0) != (has(self.ingresses) && size(self.ingresses) > 0)`,message=`set exactly one of ingress and ingresses`
 type ALBTrafficRouting struct {
-	// Name of the Ingress. Give this or ingresses.
+	// Name of the Ingress. Set this or ingresses.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Ingress string `json:"ingress,omitempty"`
@@ -195,7 +195,7 @@ type ALBTrafficRouting struct {
 	// +kubebuilder:validation:Maximum=65535
 	ServicePort int32 `json:"servicePort"`
 
-	// Name of the Service by which the Ingress refers to the action. Defaults to stableService.
+	// Name of the Service that the Ingress uses to refer to the action. Defaults to stableService.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	RootService string `json:"rootService,omitempty"`
@@ -204,27 +204,27 @@ type ALBTrafficRouting struct {
 	// +optional
 	AnnotationPrefix string `json:"annotationPrefix,omitempty"`
 
-	// Keeps a client with the version that it met first.
+	// Keeps a client on the version that it reached first.
 	// +optional
 	StickinessConfig *StickinessConfig `json:"stickinessConfig,omitempty"`
 
-	// Names of several Ingresses. Give this or ingress.
+	// Names of several Ingresses. Set this or ingress.
 	// +optional
 	Ingresses []string `json:"ingresses,omitempty"`
 }
 
-// StickinessConfig is whether and how long a client stays with the version that it met first.
+// StickinessConfig is whether a client stays on the version that it reached first, and for how long.
 //
 // +kubebuilder:validation:XValidation:rule=`!self.enabled || (self.durationSeconds >= 1 && self.durationSeconds <= 604800)`,message=`durationSeconds must be between 1 and 604800 (seven days)`,fieldPath=`.durationSeconds`
 type StickinessConfig struct {
-	// Whether clients stay.
+	// Whether clients stay on their version.
 	Enabled bool `json:"enabled"`
 
-	// Seconds that they stay, 1 to 604800 (seven days).
+	// Seconds that a client stays on its version, 1 to 604800 (seven days).
 	DurationSeconds int64 `json:"durationSeconds"`
 }
 
-// SMITrafficRouting splits traffic with a TrafficSplit that the controller makes.
+// SMITrafficRouting splits traffic with a TrafficSplit that the controller creates.
 type SMITrafficRouting struct {
 	// Name of the Service that clients use. Defaults to stableService.
 	// +optional
@@ -235,14 +235,14 @@ type SMITrafficRouting struct {
 	TrafficSplitName string `json:"trafficSplitName,omitempty"`
 }
 
-// AmbassadorTrafficRouting splits traffic with a canary Mapping beside each Mapping.
+// AmbassadorTrafficRouting splits traffic with a canary Mapping next to each Mapping.
 type AmbassadorTrafficRouting struct {
 	// Names of the Mappings that route to stableService. None of them may set a weight.
 	// +kubebuilder:validation:MinItems=1
 	Mappings []string `json:"mappings"`
 }
 
-// AppMeshTrafficRouting splits traffic in the virtual router behind a VirtualService of AWS App Mesh.
+// AppMeshTrafficRouting splits traffic in the virtual router of an AWS App Mesh VirtualService.
 //
 // +kubebuilder:validation:XValidation:rule=`has(self.virtualService)`,message=`virtualService is required: the App Mesh VirtualService whose routes split the traffic`,fieldPath=`.virtualService`,reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`has(self.virtualNodeGroup)`,message=`virtualNodeGroup is required: the two VirtualNodes that stand for the canary and the stable version`,fieldPath=`.virtualNodeGroup`,reason=FieldValueRequired
@@ -251,7 +251,7 @@ type AppMeshTrafficRouting struct {
 	// +optional
 	VirtualService *AppMeshVirtualService `json:"virtualService,omitempty"`
 
-	// The two VirtualNodes that stand for the versions.
+	// The two VirtualNodes that represent the versions.
 	// +optional
 	VirtualNodeGroup *AppMeshVirtualNodeGroup `json:"virtualNodeGroup,omitempty"`
 }
@@ -268,7 +268,7 @@ type AppMeshVirtualService struct {
 	Routes []string `json:"routes,omitempty"`
 }
 
-// AppMeshVirtualNodeGroup is the two VirtualNodes that stand for the versions.
+// AppMeshVirtualNodeGroup is the two VirtualNodes that represent the versions.
 type AppMeshVirtualNodeGroup struct {
 	// The VirtualNode of the new version.
 	CanaryVirtualNodeRef *AppMeshVirtualNodeReference `json:"canaryVirtualNodeRef"`
@@ -309,13 +309,13 @@ type ApisixRoute struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Names of the rules to split. Defaults to the rule that has the name of the ApisixRoute.
+	// Names of the rules to split. Defaults to the rule with the same name as the ApisixRoute.
 	// +optional
 	Rules []string `json:"rules,omitempty"`
 }
 
-// GatewayAPITrafficRouting splits traffic by the weights of backendRefs in routes of the Gateway API. Each kind of route can
-// be given by one name or by a list. The fields are those of the Gateway API plugin's settings.
+// GatewayAPITrafficRouting splits traffic with the weights of backendRefs in Gateway API routes. For each kind of route, set one name
+// or a list. The fields have the same names as the settings of the Gateway API plugin.
 //
 // +kubebuilder:validation:XValidation:rule=`(has(self.httpRoute) && size(self.httpRoute) > 0) || (has(self.httpRoutes) && size(self.httpRoutes) > 0) || (has(self.grpcRoute) && size(self.grpcRoute) > 0) || (has(self.grpcRoutes) && size(self.grpcRoutes) > 0) || (has(self.tcpRoute) && size(self.tcpRoute) > 0) || (has(self.tcpRoutes) && size(self.tcpRoutes) > 0) || (has(self.tlsRoute) && size(self.tlsRoute) > 0) || (has(self.tlsRoutes) && size(self.tlsRoutes) > 0)`,message=`name at least one route: httpRoute, grpcRoute, tcpRoute or tlsRoute, or a list of several such as httpRoutes`,reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`!((has(self.httpRoute) && size(self.httpRoute) > 0) && (has(self.httpRoutes) && size(self.httpRoutes) > 0))`,message=`set only one of httpRoute and httpRoutes`,fieldPath=`.httpRoutes`,reason=FieldValueForbidden
@@ -323,7 +323,7 @@ type ApisixRoute struct {
 // +kubebuilder:validation:XValidation:rule=`!((has(self.tcpRoute) && size(self.tcpRoute) > 0) && (has(self.tcpRoutes) && size(self.tcpRoutes) > 0))`,message=`set only one of tcpRoute and tcpRoutes`,fieldPath=`.tcpRoutes`,reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule=`!((has(self.tlsRoute) && size(self.tlsRoute) > 0) && (has(self.tlsRoutes) && size(self.tlsRoutes) > 0))`,message=`set only one of tlsRoute and tlsRoutes`,fieldPath=`.tlsRoutes`,reason=FieldValueForbidden
 type GatewayAPITrafficRouting struct {
-	// Name of one HTTPRoute. Give this or httpRoutes.
+	// Name of one HTTPRoute. Set this or httpRoutes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	HTTPRoute string `json:"httpRoute,omitempty"`
@@ -333,7 +333,7 @@ type GatewayAPITrafficRouting struct {
 	// +kubebuilder:validation:MaxItems=50
 	HTTPRoutes []GatewayAPIRoute `json:"httpRoutes,omitempty"`
 
-	// Name of one GRPCRoute. Give this or grpcRoutes.
+	// Name of one GRPCRoute. Set this or grpcRoutes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	GRPCRoute string `json:"grpcRoute,omitempty"`
@@ -343,7 +343,7 @@ type GatewayAPITrafficRouting struct {
 	// +kubebuilder:validation:MaxItems=50
 	GRPCRoutes []GatewayAPIRoute `json:"grpcRoutes,omitempty"`
 
-	// Name of one TCPRoute. Give this or tcpRoutes.
+	// Name of one TCPRoute. Set this or tcpRoutes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	TCPRoute string `json:"tcpRoute,omitempty"`
@@ -353,7 +353,7 @@ type GatewayAPITrafficRouting struct {
 	// +kubebuilder:validation:MaxItems=50
 	TCPRoutes []GatewayAPIRoute `json:"tcpRoutes,omitempty"`
 
-	// Name of one TLSRoute. Give this or tlsRoutes.
+	// Name of one TLSRoute. Set this or tlsRoutes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	TLSRoute string `json:"tlsRoute,omitempty"`
@@ -363,21 +363,21 @@ type GatewayAPITrafficRouting struct {
 	// +kubebuilder:validation:MaxItems=50
 	TLSRoutes []GatewayAPIRoute `json:"tlsRoutes,omitempty"`
 
-	// Namespace of the routes. Defaults to the Rollout's. Another one is used only where the controller's --gateway-route-namespaces or
-	// the annotation rollouts.argoproj.io/allowed-rollout-namespaces of the route allows it.
+	// Namespace of the routes. Defaults to the Rollout's namespace. Another namespace needs permission: the controller's flag
+	// --gateway-route-namespaces, or the annotation rollouts.argoproj.io/allowed-rollout-namespaces on the route.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// Name of the ConfigMap in which the plugin noted the rules it added. Read to clean up after the plugin; not written.
+	// Name of the ConfigMap in which the Gateway API plugin recorded the rules it added. The controller reads it to clean up after the
+	// plugin and never writes it.
 	// +optional
 	ConfigMap string `json:"configMap,omitempty"`
 
-	// Whether routes are left without the label that marks an update in progress. Defaults to false.
+	// Whether to leave out the label that marks routes while an update is in progress. Defaults to false.
 	// +optional
 	DisableInProgressLabel bool `json:"disableInProgressLabel,omitempty"`
 
-	// Key of the label that marks routes while an update is in progress. A label that is on a route already and is not the
-	// controller's is never changed.
+	// Key of the label that marks routes while an update is in progress. The controller never changes a label that it did not add.
 	// +optional
 	InProgressLabelKey string `json:"inProgressLabelKey,omitempty"`
 

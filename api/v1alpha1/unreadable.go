@@ -8,13 +8,15 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Unreadable are the fields of a stored object whose values do not fit the API, such as a quantity of memory that is no quantity.
+// Unreadable is the fields of a stored object whose values do not fit the API, such as a memory quantity that does not
+// parse.
 //
-// An API server stores what the schema of the CRD lets through, and a schema lets more through than Go types can hold. Objects are
-// decoded in lists and watches of whole clusters, so one that failed to decode would take all others with it. Instead, every kind of
-// this package decodes as far as it goes and keeps the rest here: the fields of the list are empty in the Go value, whatever is stored.
+// An API server stores what the CRD's schema allows, and a schema allows more than Go types can hold. Objects are decoded in
+// lists and watches of whole clusters, so one object that failed to decode would fail all the others. Instead, every kind of
+// this package decodes what it can and keeps the rest here: the listed fields are empty in the Go value, whatever is stored.
 //
-// An object with unreadable fields must not be carried out, and must not be written back as a whole: patch what is meant to change.
+// The controller must not act on an object with unreadable fields, and must not write it back as a whole: patch only what
+// changes.
 type Unreadable []UnreadableField
 
 // UnreadableField is one field that does not fit the API.
@@ -27,7 +29,7 @@ type UnreadableField struct {
 
 func (f UnreadableField) String() string { return f.Path + ": " + f.Text }
 
-// Of are the fields at or below a top-level field, such as spec.
+// Of returns the fields at or below a top-level field, such as spec.
 func (u Unreadable) Of(field string) Unreadable {
 	var below Unreadable
 	for _, f := range u {
@@ -55,43 +57,48 @@ type (
 	plainExperiment              Experiment
 )
 
-// UnmarshalJSON decodes as much as fits, and keeps the rest in Unreadable. It fails only for what is no JSON object.
+// UnmarshalJSON decodes as much as fits, and keeps the rest in Unreadable. It fails only for input that is not a JSON
+// object.
 func (r *Rollout) UnmarshalJSON(text []byte) error {
 	unreadable, err := decode(text, (*plainRollout)(r))
 	r.Unreadable = unreadable
 	return err
 }
 
-// UnmarshalJSON decodes as much as fits, and keeps the rest in Spec.Unreadable. It fails only for what is no JSON object.
+// UnmarshalJSON decodes as much as fits, and keeps the rest in Spec.Unreadable. It fails only for input that is not a JSON
+// object.
 func (t *AnalysisTemplate) UnmarshalJSON(text []byte) error {
 	unreadable, err := decode(text, (*plainAnalysisTemplate)(t))
 	t.Spec.Unreadable = unreadable.Of("spec")
 	return err
 }
 
-// UnmarshalJSON decodes as much as fits, and keeps the rest in Spec.Unreadable. It fails only for what is no JSON object.
+// UnmarshalJSON decodes as much as fits, and keeps the rest in Spec.Unreadable. It fails only for input that is not a JSON
+// object.
 func (t *ClusterAnalysisTemplate) UnmarshalJSON(text []byte) error {
 	unreadable, err := decode(text, (*plainClusterAnalysisTemplate)(t))
 	t.Spec.Unreadable = unreadable.Of("spec")
 	return err
 }
 
-// UnmarshalJSON decodes as much as fits, and keeps the rest in Unreadable. It fails only for what is no JSON object.
+// UnmarshalJSON decodes as much as fits, and keeps the rest in Unreadable. It fails only for input that is not a JSON
+// object.
 func (r *AnalysisRun) UnmarshalJSON(text []byte) error {
 	unreadable, err := decode(text, (*plainAnalysisRun)(r))
 	r.Unreadable = unreadable
 	return err
 }
 
-// UnmarshalJSON decodes as much as fits, and keeps the rest in Unreadable. It fails only for what is no JSON object.
+// UnmarshalJSON decodes as much as fits, and keeps the rest in Unreadable. It fails only for input that is not a JSON
+// object.
 func (e *Experiment) UnmarshalJSON(text []byte) error {
 	unreadable, err := decode(text, (*plainExperiment)(e))
 	e.Unreadable = unreadable
 	return err
 }
 
-// decode reads a text into an object, at once where all of it fits, which is nearly always. Otherwise it reads the text again field by
-// field, to find those that do not.
+// decode parses the input directly if all of it fits, which is nearly always the case. Otherwise it parses it again field by
+// field, to find the fields that do not fit.
 func decode[T any](text []byte, into *T) (Unreadable, error) {
 	if utiljson.Unmarshal(text, into) == nil {
 		return withinLimits(into), nil
