@@ -66,3 +66,36 @@ func TestExplain(t *testing.T) {
 	}
 	expectError(t, c.run(t.Context(), "explain", "wbe"), "there is no rollout 'wbe' in namespace 'shop'; did you mean 'web'?")
 }
+
+const judgedRun = `
+apiVersion: argoproj.io/v1alpha1
+kind: AnalysisRun
+metadata:
+  name: web-b-3
+  annotations: {rollout.argoproj.io/revision: "3"}
+  ownerReferences: [{apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: web, uid: ro, controller: true}]
+spec: {metrics: [{name: errors, provider: {prometheus: {query: errors}}}]}
+status:
+  phase: Running
+  metricResults:
+  - name: errors
+    phase: Running
+    successful: 2
+    count: 2
+    measurements:
+    - {phase: Successful, value: "[0.02]", finishedAt: "2026-01-01T11:59:50Z", metadata: {asked: "query ` + "`errors`" + ` at http://prometheus"}}
+`
+
+// TestWhatIsMeasuredIsShown: what was asked and the last value are in the picture and in the explanation.
+func TestWhatIsMeasuredIsShown(t *testing.T) {
+	for _, command := range [][]string{{"get", "ro", "web"}, {"explain", "web"}} {
+		got := newCluster(t, web("", midStep), replicaSet("a", 1), replicaSet("b", 1), judgedRun).run(t.Context(), command...)
+		want := "  - metric errors Running: [0.02] from query `errors` at http://prometheus\n"
+		if command[0] == "get" {
+			want = "└──μ errors  Metric       ◌ Running      10s  [0.02] from query `errors` at http://prometheus\n"
+		}
+		if got.code != 0 || !strings.Contains(got.out, want) {
+			t.Errorf("%s: %d\n%s%s\nwant %s", command, got.code, got.out, got.err, want)
+		}
+	}
+}

@@ -125,7 +125,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err := Index(ctx, mgr.GetFieldIndexer(), clusterTemplates); err != nil {
 		return err
 	}
-	metrics.Registry.MustRegister(telemetry.NewObjects(mgr.GetClient(), clusterTemplates, log))
+	metrics.Registry.MustRegister(telemetry.NewObjects(clock.RealClock{}, mgr.GetClient(), clusterTemplates, log))
 	events := newEvents(clock.RealClock{}, mgr.GetClient(), log, meters)
 	if err := mgr.Add(events); err != nil {
 		return err

@@ -293,6 +293,9 @@ func runOf(run *v1alpha1.AnalysisRun, newest int) runData {
 			Status: view.AnalysisStatus(r.Phase, r.Message), Tally: view.Tally{Successful: r.Successful, Failed: r.Failed, Inconclusive: r.Inconclusive, Error: r.Error}.String(),
 		}
 		one.Provider, one.Query = askedOf(m)
+		if i := slices.IndexFunc(d.AnalysisRun.Metrics, func(seen view.Metric) bool { return seen.Name == m.Name }); i >= 0 {
+			one.Query = cmp.Or(d.AnalysisRun.Metrics[i].Asked, one.Query)
+		}
 		one.Chart = metricChart(m.Name, r.Measurements, slices.Concat(limitsOf(m.SuccessCondition), limitsOf(m.FailureCondition)))
 		one.Measurements = slices.Clone(r.Measurements[max(0, len(r.Measurements)-newest):])
 		slices.Reverse(one.Measurements)
@@ -321,7 +324,7 @@ func askedOf(m *v1alpha1.Metric) (provider, query string) {
 	case p.Influxdb != nil:
 		return "InfluxDB", p.Influxdb.Query
 	}
-	return "", ""
+	return strings.Join(m.Provider.Names(), ", "), ""
 }
 
 // flash is what an action has to say on the next page. It is signed, so that no link can put words there.

@@ -223,6 +223,9 @@ func running(r view.Rollout) []string {
 		for _, run := range rev.AnalysisRuns {
 			if !run.Over() {
 				lines = append(lines, run.Line())
+				for _, m := range run.Metrics {
+					lines = append(lines, m.Line())
+				}
 			}
 		}
 	}

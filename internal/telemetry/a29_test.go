@@ -43,11 +43,13 @@ var upstreams = map[string]string{
 	"build_info":                             "version,goversion,goarch",
 }
 
-// own are those that only this controller has. None tells single objects apart.
+// own are those that only this controller has. None tells objects apart of which each update makes new ones.
 var own = map[string]string{
 	"sluice_reaction_seconds":  "kind",
 	"sluice_rollouts_waiting":  "reason",
 	"sluice_events_lost_total": "namespace",
+
+	"sluice_analysis_metric_value": "namespace,owner_kind,owner,metric",
 }
 
 // descriptions keep what is registered.
@@ -77,7 +79,7 @@ func (d descriptions) MustRegister(collectors ...prometheus.Collector) {
 func TestA29Metrics(t *testing.T) {
 	d := descriptions{labels: map[string]string{}}
 	New(d, false)
-	d.MustRegister(NewObjects(nil, true, slog.New(slog.DiscardHandler)))
+	d.MustRegister(NewObjects(nil, nil, true, slog.New(slog.DiscardHandler)))
 	want := map[string]string{}
 	for _, metrics := range []map[string]string{upstreams, own} {
 		for name, labels := range metrics {

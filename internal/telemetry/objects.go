@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -19,6 +20,7 @@ const reading = 5 * time.Second
 
 // Objects tell what there is, from the caches, whenever somebody asks.
 type Objects struct {
+	clock  clock.PassiveClock
 	reader client.Reader
 	log    *slog.Logger
 	// clusterTemplates: ClusterAnalysisTemplates may be read.
@@ -26,8 +28,8 @@ type Objects struct {
 }
 
 // NewObjects returns a collector that reads from caches.
-func NewObjects(reader client.Reader, clusterTemplates bool, log *slog.Logger) *Objects {
-	return &Objects{reader: reader, clusterTemplates: clusterTemplates, log: log}
+func NewObjects(c clock.PassiveClock, reader client.Reader, clusterTemplates bool, log *slog.Logger) *Objects {
+	return &Objects{clock: c, reader: reader, clusterTemplates: clusterTemplates, log: log}
 }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -59,7 +61,7 @@ var (
 func (o *Objects) Describe(out chan<- *prometheus.Desc) {
 	for _, description := range []*prometheus.Desc{
 		rolloutInfo, rolloutAvailable, rolloutUnavailable, rolloutDesired, rolloutUpdated, rolloutPhase, rolloutsWaiting,
-		runInfo, runPhase, runMetricPhase, runMetricType,
+		runInfo, runPhase, runMetricPhase, runMetricType, metricValue,
 		templateInfo, templateMetricInfo,
 		experimentInfo, experimentPhase,
 	} {
@@ -91,6 +93,7 @@ func (o *Objects) Collect(out chan<- prometheus.Metric) {
 	for i := range runs.Items {
 		collectRun(out, &runs.Items[i])
 	}
+	collectValues(out, runs.Items, o.clock.Now())
 	for i := range experiments.Items {
 		e := &experiments.Items[i]
 		gauge(out, experimentInfo, 1, e.Namespace, e.Name, string(e.Status.Phase))

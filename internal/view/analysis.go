@@ -18,8 +18,58 @@ type AnalysisRun struct {
 	Status Status
 	Age    time.Duration
 	Tally  Tally
+	// Metrics that have been measured, other than by Jobs.
+	Metrics []Metric
 	// Jobs that job metrics have made.
 	Jobs []Job
+}
+
+// Metric is a metric of an AnalysisRun, and its last measurement.
+type Metric struct {
+	Name string
+	// Status is that of the metric, with the message of the last measurement.
+	Status Status
+	// Age is the time since that measurement ended, or began if it is under way.
+	Age   time.Duration
+	Value string
+	// Asked is the query, the server and the window.
+	Asked  string
+	DryRun bool
+}
+
+// metricOf is a metric with its last measurement, which there must be.
+func metricOf(r v1alpha1.MetricResult, now time.Time) Metric {
+	last := r.Measurements[len(r.Measurements)-1]
+	m := Metric{
+		Name: r.Name, Status: AnalysisStatus(r.Phase, cmp.Or(last.Message, r.Message)),
+		Value: last.Value, Asked: last.Metadata[askedKey], DryRun: r.DryRun,
+	}
+	if at := cmp.Or(last.FinishedAt, last.StartedAt); at != nil {
+		m.Age = age(at.Time, now)
+	}
+	return m
+}
+
+// words are the value and where it comes from. A message names what was asked.
+func (m Metric) words() string {
+	var parts []string
+	if m.DryRun {
+		parts = append(parts, "dry run:")
+	}
+	switch {
+	case m.Status.Message != "":
+		parts = append(parts, m.Status.Message)
+	case m.Value != "" && m.Asked != "":
+		parts = append(parts, m.Value, "from", m.Asked)
+	default:
+		parts = append(parts, cmp.Or(m.Value, m.Asked))
+	}
+	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
+}
+
+// Line is how the metric is doing.
+func (m Metric) Line() string {
+	return strings.TrimSuffix(fmt.Sprintf("metric %s %s: %s", m.Name, m.Status.Text, m.words()), ": ")
 }
 
 // Tally is how measurements ended, those of metrics that do not count left out.
@@ -49,6 +99,9 @@ type Job struct {
 // jobNameKey is where a measurement of a job metric tells which Job it is.
 const jobNameKey = "job-name"
 
+// askedKey is where a measurement says what was asked.
+const askedKey = "asked"
+
 // AnalysisRunOf is what a person sees of the run at this moment.
 func AnalysisRunOf(run *v1alpha1.AnalysisRun, now time.Time) AnalysisRun {
 	v := AnalysisRun{
@@ -62,6 +115,9 @@ func AnalysisRunOf(run *v1alpha1.AnalysisRun, now time.Time) AnalysisRun {
 			v.Tally.Failed += m.Failed
 			v.Tally.Inconclusive += m.Inconclusive
 			v.Tally.Error += m.Error
+		}
+		if n := len(m.Measurements); n > 0 && m.Measurements[n-1].Metadata[jobNameKey] == "" {
+			v.Metrics = append(v.Metrics, metricOf(m, now))
 		}
 		for _, measured := range m.Measurements {
 			name := measured.Metadata[jobNameKey]
@@ -122,10 +178,16 @@ func ended(s Status) bool {
 	return true
 }
 
-func (run AnalysisRun) node() node {
+// node has the metrics of a run that is under way, or that is not successful.
+func (run AnalysisRun) node(f fold) node {
 	n := node{icon: "α", row: row{
 		name: run.Name, kind: "AnalysisRun", status: run.Status, age: duration.HumanDuration(run.Age), info: withMessage(run.words(), run.Status.Message),
 	}}
+	for _, m := range run.Metrics {
+		if f < foldPods && run.Status.Icon != IconHealthy {
+			n.children = append(n.children, node{icon: "μ", row: row{name: m.Name, kind: "Metric", status: m.Status, age: duration.HumanDuration(m.Age), info: m.words()}})
+		}
+	}
 	for _, j := range run.Jobs {
 		n.children = append(n.children, node{icon: "⊞", row: row{
 			name: j.Name, kind: "Job", status: j.Status, age: duration.HumanDuration(j.Age), info: withMessage(nil, j.Status.Message),

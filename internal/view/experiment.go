@@ -97,7 +97,7 @@ func (e Experiment) node(f fold) node {
 		n.children = append(n.children, rs.node(f))
 	}
 	for _, run := range e.AnalysisRuns {
-		n.children = append(n.children, run.node())
+		n.children = append(n.children, run.node(f))
 	}
 	return n
 }

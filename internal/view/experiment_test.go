@@ -63,8 +63,16 @@ func analysisRun(name string, owner types.UID, phase v1alpha1.AnalysisPhase) *v1
 			Annotations: map[string]string{v1alpha1.RevisionAnnotation: "2"}, OwnerReferences: owned(owner),
 		},
 		Status: v1alpha1.AnalysisRunStatus{Phase: phase, MetricResults: []v1alpha1.MetricResult{
-			{Name: "errors", Successful: 12, Failed: 1, Error: 2},
-			{Name: "latency", Successful: 3, Inconclusive: 1},
+			{Name: "errors", Phase: phase, Successful: 12, Failed: 1, Error: 2, Measurements: []v1alpha1.Measurement{
+				{Phase: v1alpha1.AnalysisPhaseSuccessful, Value: "[0.01]"},
+				{
+					Phase: v1alpha1.AnalysisPhaseSuccessful, Value: "[0.02]", FinishedAt: new(ago(10 * time.Second)),
+					Metadata: map[string]string{"asked": "query `sum(rate(errors[5m]))` at http://prometheus"},
+				},
+			}},
+			{Name: "latency", Phase: v1alpha1.AnalysisPhaseRunning, Successful: 3, Inconclusive: 1, Measurements: []v1alpha1.Measurement{
+				{Phase: v1alpha1.AnalysisPhaseError, Message: "query `target=latency` at http://graphite: no answer within 10s", StartedAt: new(ago(20 * time.Second))},
+			}},
 			{Name: "new", DryRun: true, Failed: 9},
 		}},
 	}

@@ -56,7 +56,7 @@ func (rev Revision) node(f fold) node {
 		n.children = append(n.children, rs.node(f))
 	}
 	for _, run := range rev.AnalysisRuns {
-		n.children = append(n.children, run.node())
+		n.children = append(n.children, run.node(f))
 	}
 	return n
 }
