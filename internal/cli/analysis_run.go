@@ -32,6 +32,8 @@ type trial struct {
 	prometheus   string
 	ownNamespace string
 	timeout      time.Duration
+	watch        bool
+	noColor      bool
 }
 
 func (a *app) analysisCommand() *cobra.Command {
@@ -50,16 +52,24 @@ The template and those that it refers to are read from the file; a cluster is as
 and ConfigMaps. Servers must be reachable from this machine: use kubectl port-forward, and an argument for the address. Metrics of the
 provider job are not measured.
 
-Exit status: 0 if all metrics are successful, otherwise 1.`,
+With --watch, each metric is measured again at its interval, or every 10 seconds if it has none, until you press Ctrl-C or --timeout has
+passed. A terminal shows a chart for each metric with a column for each measurement, colored by its verdict; a pipe gets a line for each
+measurement.
+
+Exit status: 0 if all metrics are successful, otherwise 1. With --watch, the last measurements decide.`,
 		Example: a.examples(`
 			{} analysis run -f template.yaml --arg service=web
-			{} analysis run -f template.yaml --prometheus http://localhost:9090`),
+			{} analysis run -f template.yaml --prometheus http://localhost:9090
+			{} analysis run -f template.yaml --watch`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if t.fromFile == "" {
 				return errors.New("from which template? Use -f FILE")
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), t.timeout)
+			if t.watch && !cmd.Flags().Changed("timeout") {
+				t.timeout = 0
+			}
+			ctx, cancel := within(cmd.Context(), t.timeout)
 			defer cancel()
 			return a.try(ctx, t)
 		},
@@ -69,7 +79,9 @@ Exit status: 0 if all metrics are successful, otherwise 1.`,
 	f.StringArrayVarP(&t.arguments, "arg", "a", nil, "value of an argument of the template, as NAME=VALUE; may be repeated")
 	f.StringVar(&t.prometheus, "prometheus", "", "address of Prometheus for metrics that name none; defaults to $"+prometheus.AddressVariable)
 	f.StringVar(&t.ownNamespace, "controller-namespace", "argo-rollouts", "namespace of the controller, for the Secrets of providers")
-	f.DurationVar(&t.timeout, "timeout", 5*time.Minute, "time after which measuring ends")
+	f.DurationVar(&t.timeout, "timeout", 5*time.Minute, "time after which measuring ends; with --watch there is no default")
+	f.BoolVarP(&t.watch, "watch", "w", false, "measure again and again, and show the values as a chart")
+	f.BoolVar(&t.noColor, "no-color", false, "disable colors; also disabled in a pipe and if NO_COLOR is set")
 	return cmd
 }
 
@@ -100,15 +112,24 @@ func (a *app) try(ctx context.Context, t trial) error {
 	keys := func(ctx context.Context, namespace, name string) (map[string]string, error) {
 		return c.Secret(ctx, cmp.Or(namespace, t.ownNamespace), name)
 	}
+	if t.watch {
+		return a.watchTrial(ctx, t, tasks, func(ctx context.Context, task measure.Task) measure.Result {
+			return a.measure(ctx, task, providers, keys, func(string) {})
+		})
+	}
 	bad := 0
 	for _, task := range tasks {
-		result := a.measure(ctx, task, providers, keys)
+		result := a.measure(ctx, task, providers, keys, func(message string) { a.tell("%s: %s\n", task.Metric.Name, message) })
 		if !a.tellTrial(ctx, result) {
 			bad++
 		}
 	}
+	return unsuccessful(bad, len(tasks))
+}
+
+func unsuccessful(bad, of int) error {
 	if bad > 0 {
-		return fmt.Errorf("%d of %d metrics are not successful", bad, len(tasks))
+		return fmt.Errorf("%d of %d metrics are not successful", bad, of)
 	}
 	return nil
 }
@@ -168,12 +189,12 @@ func lookUpArguments(ctx context.Context, c live.Client, run *v1alpha1.AnalysisR
 	return found, nil
 }
 
-// measure measures once, and waits for what takes its time.
-func (a *app) measure(ctx context.Context, task measure.Task, providers registry.Registry, read metric.ReadSecret) measure.Result {
+// measure measures once, and waits for what takes its time; tell is told meanwhile what it waits for.
+func (a *app) measure(ctx context.Context, task measure.Task, providers registry.Registry, read metric.ReadSecret, tell func(string)) measure.Result {
 	keys := &metric.Keys{Read: read}
 	task.Keys = keys
 	result := measure.Result{Task: task, StartedAt: a.clock.Now()}
-	reading, err := a.ask(ctx, task, providers)
+	reading, err := a.ask(ctx, task, providers, tell)
 	result.FinishedAt, result.Reading, result.Secrets = a.clock.Now(), reading, append(result.Secrets, keys.Hidden...)
 	if err != nil {
 		result.Err = err.Error()
@@ -181,14 +202,14 @@ func (a *app) measure(ctx context.Context, task measure.Task, providers registry
 	return measure.Judge(ctx, result)
 }
 
-func (a *app) ask(ctx context.Context, task measure.Task, providers registry.Registry) (metric.Reading, error) {
+func (a *app) ask(ctx context.Context, task measure.Task, providers registry.Registry, tell func(string)) (metric.Reading, error) {
 	name := metric.NameOf(task.Metric.Provider)
 	if name == "job" {
 		return metric.Reading{}, errors.New("provider job runs in the cluster and is not measured here: use 'create analysisrun'")
 	}
 	reading, err := providers[name].Measure(ctx, task.Request)
 	for err == nil && reading.Phase == v1alpha1.AnalysisPhaseRunning {
-		a.tell("%s: %s\n", task.Metric.Name, reading.Message)
+		tell(reading.Message)
 		timer := a.clock.NewTimer(max(0, reading.ResumeAt.Sub(a.clock.Now())))
 		select {
 		case <-ctx.Done():
@@ -204,10 +225,7 @@ func (a *app) ask(ctx context.Context, task measure.Task, providers registry.Reg
 
 // tellTrial shows a measurement, and reports whether it is successful.
 func (a *app) tellTrial(ctx context.Context, r measure.Result) bool {
-	phase := r.Reading.Phase
-	if r.Err != "" {
-		phase = v1alpha1.AnalysisPhaseError
-	}
+	phase := verdict(r)
 	a.print("%s: %s\n", r.Metric.Name, phase)
 	line := func(name, text string) {
 		if text != "" {
@@ -229,6 +247,13 @@ func (a *app) tellTrial(ctx context.Context, r measure.Result) bool {
 	}
 	line("message", cmp.Or(r.Err, r.Reading.Message))
 	return phase == v1alpha1.AnalysisPhaseSuccessful
+}
+
+func verdict(r measure.Result) v1alpha1.AnalysisPhase {
+	if r.Err != "" {
+		return v1alpha1.AnalysisPhaseError
+	}
+	return r.Reading.Phase
 }
 
 // judged is a condition with what it gives.

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -114,5 +115,37 @@ func TestTryAComparison(t *testing.T) {
 		if got.code != 1 || !strings.Contains(got.out, want) {
 			t.Errorf("%d\n%s%s\nwant %s", got.code, got.out, got.err, want)
 		}
+	}
+}
+
+// TestWatchAnAnalysis: each metric is measured again until its verdicts are shown; a pipe gets a line for each measurement.
+func TestWatchAnAnalysis(t *testing.T) {
+	var asked atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `[{"target": "latency", "datapoints": [[%d, 1]]}]`, asked.Add(1)-1)
+	}))
+	t.Cleanup(s.Close)
+	t.Chdir(t.TempDir())
+	template := `
+apiVersion: argoproj.io/v1alpha1
+kind: AnalysisTemplate
+metadata: {name: health}
+spec:
+  args: [{name: address}]
+  metrics:
+    - {name: latency, interval: 1s, successCondition: "result[0] < 1", provider: {graphite: {address: "{{args.address}}", query: target=latency}}}
+`
+	if err := os.WriteFile("template.yaml", []byte(template), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := newCluster(t).runUntil(t.Context(), "Failed", "analysis", "run", "-f", "template.yaml", "--watch", "--arg", "address="+s.URL)
+	want := "12:00:00  latency: ✔ Successful [0.000000]\n12:00:00  latency: ✖ Failed [1.000000]\n"
+	if got.code == 0 || got.out != want {
+		t.Errorf("%d\n%s%s\nwant\n%s", got.code, got.out, got.err, want)
+	}
+	asked.Store(5)
+	got = newCluster(t).run(t.Context(), "analysis", "run", "-f", "template.yaml", "-w", "--timeout", "900ms", "--arg", "address="+s.URL)
+	if got.code != 1 || got.err != "error: 1 of 1 metrics are not successful\n" {
+		t.Errorf("%d\n%s%s", got.code, got.out, got.err)
 	}
 }

@@ -130,6 +130,24 @@ func (s Screen) draw(ctx context.Context, sights <-chan Sight, done func(view.Pi
 	}
 }
 
+// Begin makes room for pictures that are shown with Put; end shows the cursor again.
+func (s Screen) Begin() (end func(), err error) {
+	if !s.Terminal() {
+		return func() {}, nil
+	}
+	_, rows := s.Size()
+	_, err = io.WriteString(s.Out, strings.Repeat("\n", rows-1)+hideCursor)
+	return func() { _, _ = io.WriteString(s.Out, showCursor) }, err
+}
+
+// Put shows a picture in the place of the one before. Into a pipe goes a line that says what has happened.
+func (s Screen) Put(p view.Picture, happened string) error {
+	if s.Terminal() {
+		return s.picture(p, nil)
+	}
+	return s.line(happened)
+}
+
 func (s Screen) picture(p view.Picture, trouble error) error {
 	columns, rows := s.Size()
 	rows-- // the cursor waits below
