@@ -45,11 +45,11 @@ spec:
 		want result
 	}{
 		"text": {"", []string{"-R", "-f", "."}, result{code: 1, err: "error: " + summary, out: "" +
-			"a.yaml:11: warning: Rollout web: spec.revisionHistoryLimit: with 0 no earlier version is kept, and there is nothing to undo to: keep at least 1 [no-history]\n" +
+			"a.yaml:11: warning: Rollout web: spec.revisionHistoryLimit: with 0, no earlier version is kept and undo is impossible: set at least 1 [no-history]\n" +
 			"deep/b, %1.yaml:5: error: Rollout b: spec.minReadySeconds: should be greater than or equal to 0 [schema]\n"}},
 		"github": {"", []string{"-f", "deep", "-o", "github", "a.yaml"}, result{code: 1, err: "error: " + summary, out: "" +
 			"::error file=deep/b%2C %251.yaml,line=5,title=Rollout b [schema]::spec.minReadySeconds: should be greater than or equal to 0\n" +
-			"::warning file=a.yaml,line=11,title=Rollout web [no-history]::spec.revisionHistoryLimit: with 0 no earlier version is kept, and there is nothing to undo to: keep at least 1\n"}},
+			"::warning file=a.yaml,line=11,title=Rollout web [no-history]::spec.revisionHistoryLimit: with 0, no earlier version is kept and undo is impossible: set at least 1\n"}},
 		"json": {"", []string{"-f", "deep", "-o", "json"}, result{code: 1, err: "error: 1 error and 0 warnings in 1 object of 1 file\n", out: `[
   {
     "file": "deep/b, %1.yaml",
@@ -63,8 +63,8 @@ spec:
 ]
 `}},
 		"nothing wrong, as json":     {good, []string{"-f", "-", "-o", "json"}, result{out: "[]\n", err: "0 errors and 0 warnings in 1 object of 1 file\n"}},
-		"warnings do not fail":       {good + "  revisionHistoryLimit: 0\n", []string{"-f", "-"}, result{err: "0 errors and 1 warning in 1 object of 1 file\n", out: "<stdin>:12: warning: Rollout web: spec.revisionHistoryLimit: with 0 no earlier version is kept, and there is nothing to undo to: keep at least 1 [no-history]\n"}},
-		"warnings fail where wanted": {good + "  revisionHistoryLimit: 0\n", []string{"-f", "-", "--strict"}, result{code: 1, err: "error: 0 errors and 1 warning in 1 object of 1 file\n", out: "<stdin>:12: warning: Rollout web: spec.revisionHistoryLimit: with 0 no earlier version is kept, and there is nothing to undo to: keep at least 1 [no-history]\n"}},
+		"warnings do not fail":       {good + "  revisionHistoryLimit: 0\n", []string{"-f", "-"}, result{err: "0 errors and 1 warning in 1 object of 1 file\n", out: "<stdin>:12: warning: Rollout web: spec.revisionHistoryLimit: with 0, no earlier version is kept and undo is impossible: set at least 1 [no-history]\n"}},
+		"warnings fail where wanted": {good + "  revisionHistoryLimit: 0\n", []string{"-f", "-", "--strict"}, result{code: 1, err: "error: 0 errors and 1 warning in 1 object of 1 file\n", out: "<stdin>:12: warning: Rollout web: spec.revisionHistoryLimit: with 0, no earlier version is kept and undo is impossible: set at least 1 [no-history]\n"}},
 		"a finding that the object silences, from a pipe": {
 			replacer("metadata: {name: web}", `metadata: {name: web, annotations: {rollouts.argoproj.io/lint-ignore: "no-history -- tried out"}}`)(good) + "  revisionHistoryLimit: 0\n",
 			[]string{"-", "--strict"},
@@ -74,7 +74,7 @@ spec:
 			"---\n# Source: web/templates/rollout.yaml" + good + "  revisionHistoryLimit: 0\n---\n# Source: web/templates/account.yaml\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n",
 			[]string{"-", "-o", "github"},
 			result{err: "0 errors and 1 warning in 2 objects of 1 file\n", out: "::warning file=web/templates/rollout.yaml,title=Rollout web [no-history]::" +
-				"spec.revisionHistoryLimit: with 0 no earlier version is kept, and there is nothing to undo to: keep at least 1\n"},
+				"spec.revisionHistoryLimit: with 0, no earlier version is kept and undo is impossible: set at least 1\n"},
 		},
 		"a pipe that nothing came through": {"\n", []string{"-"}, result{code: 1, err: "error: there is no object in the standard input: did the command before the pipe fail?\n"}},
 		"no file":                          {"", nil, result{code: 1, err: "error: lint what? Give a file or a folder: sluice lint -f FILE\n"}},

@@ -141,7 +141,7 @@ func (a *app) tellSimulation(s view.Simulation, output string) error {
 		return nil
 	}
 	screen := live.NewScreen(a.Out, false)
-	options := view.TextOptions{Colours: screen.Colors}
+	options := view.TextOptions{Colors: screen.Colors}
 	if screen.Terminal() {
 		options.Width, _ = screen.Size()
 	}

@@ -66,7 +66,7 @@ func TestSimulations(t *testing.T) {
 				t.Errorf("(-file +now; go test ./internal/cli -run TestSimulations -rewrite-simulations)\n%s", diff)
 			}
 			if strings.Contains(r.out, "\x1b") {
-				t.Error("colours in a pipe")
+				t.Error("colors in a pipe")
 			}
 		})
 	}

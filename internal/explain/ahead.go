@@ -17,16 +17,16 @@ import (
 // course is what the engine does until it waits.
 type course struct {
 	does, waits, refused []Decision
-	// wake is when it wants to look again, zero for never.
+	// wake is when it wants to reconcile next, zero for never.
 	wake time.Time
-	// world is what it leaves.
+	// world is the cluster afterwards.
 	world plan.Observed
 }
 
-// passes is how many of the engine's passes are followed. What takes more has been told of often enough.
+// passes is how many of the engine's reconciles are followed. A report of a longer chain would say nothing new.
 const passes = 6
 
-// ahead follows the engine until it does nothing more at this moment: each plan is imagined to be carried out.
+// ahead follows the engine until it does nothing more at this moment, assuming that each plan is applied.
 func ahead(o plan.Observed, look Look) (course, error) {
 	c := course{world: o}
 	for range passes {
@@ -56,7 +56,7 @@ func ahead(o plan.Observed, look Look) (course, error) {
 	return c, nil
 }
 
-// decide asks the engine, and looks at what it asks for until it asks for nothing more.
+// decide calls the engine, and observes what it requests until it requests nothing more.
 func decide(o *plan.Observed, look Look) (plan.Plan, error) {
 	for range 10 {
 		next := plan.Next(*o)
@@ -69,10 +69,11 @@ func decide(o *plan.Observed, look Look) (plan.Plan, error) {
 			}
 		}
 	}
-	return plan.Plan{}, fmt.Errorf("the engine goes on asking about %s", o.Rollout.Name)
+	return plan.Plan{}, fmt.Errorf("the engine keeps requesting %s", o.Rollout.Name)
 }
 
-// carriedOut is the world as a plan leaves it: with its objects as it wants them, and pods that have not come or gone yet.
+// carriedOut is the cluster after a plan was applied: objects are as the plan wants them, but pods have not been created
+// or deleted yet.
 func carriedOut(o plan.Observed, p plan.Plan) plan.Observed {
 	if p.Record != nil {
 		o.Rollout = p.Record.To
@@ -103,8 +104,8 @@ func carriedOut(o plan.Observed, p plan.Plan) plan.Observed {
 			o.AnalysisRuns = removed(o.AnalysisRuns, c.Run.Name)
 		case change.DeleteExperiment:
 			o.Experiments = removed(o.Experiments, c.Experiment.Name)
-		case change.EvictPod, change.ScaleWorkload, change.UpdatePod: // others carry these out, in their own time
-		case change.CreateService, change.DeleteService: // an Experiment's, which is not looked at here
+		case change.EvictPod, change.ScaleWorkload, change.UpdatePod: // others apply these, in their own time
+		case change.CreateService, change.DeleteService: // an Experiment's, which is not explained here
 		}
 	}
 	o.Pods = relabelled(o.Pods, p.Label)

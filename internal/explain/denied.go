@@ -15,10 +15,10 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
-// Denial is a write that the API server refused. The controller tries it again every 30 seconds.
+// Denial is a write that the API server refused. The controller retries it every 30 seconds.
 type Denial struct {
 	Decision
-	// Remedy is what to do about it.
+	// Remedy is what a user can do about it.
 	Remedy string `json:"remedy"`
 }
 
@@ -29,7 +29,7 @@ const (
 	allowWrite   = "correct the policy, quota, webhook or permission that refuses it"
 )
 
-// Only the status says what was refused, in the words of the controller (plan.Withheld) and of the condition RouteReleaseFailure.
+// Only the status says what was refused: the controller's message (plan.Withheld) and the condition RouteReleaseFailure.
 var (
 	deniedWrite   = regexp.MustCompile(`(?:^|; )((?:create|delete|evict|patch|scale) \S+ [^ :]+): `)
 	deniedCreate  = regexp.MustCompile(`^Failed to create replica set "([^"]+)": `)
@@ -54,12 +54,13 @@ func denials(ro *v1alpha1.Rollout) []Denial {
 	return all
 }
 
-// isWithheld reports whether the status says that a pass ended at a refused write: what the engine decides waits for that write.
+// isWithheld reports whether the status says that a reconcile ended at a refused write: every further decision waits for
+// that write.
 func isWithheld(ro *v1alpha1.Rollout) bool {
 	return strings.HasPrefix(ro.Status.Message, v1alpha1.ReasonWriteRefused) || strings.HasPrefix(ro.Status.Message, v1alpha1.ReasonReplicaSetCreateError)
 }
 
-// releaseFailure is the message of the condition RouteReleaseFailure, empty where that is not True.
+// releaseFailure is the message of the condition RouteReleaseFailure, empty if it is not True.
 func releaseFailure(ro *v1alpha1.Rollout) string {
 	for _, c := range ro.Status.Conditions {
 		if c.Type == v1alpha1.ConditionRouteReleaseFailure && c.Status == corev1.ConditionTrue {
@@ -69,8 +70,8 @@ func releaseFailure(ro *v1alpha1.Rollout) string {
 	return ""
 }
 
-// cutAt cuts a text where each of its parts begins: with what was to be written, then why it was not. A text that begins in another way is
-// one part.
+// cutAt splits a text where each of its parts begins: with the write, followed by the reason for the refusal. A text that
+// begins differently is one part.
 func cutAt(begins *regexp.Regexp, text string) []Decision {
 	found := begins.FindAllStringSubmatchIndex(text, -1)
 	if len(found) == 0 && text != "" {
@@ -87,11 +88,11 @@ func cutAt(begins *regexp.Regexp, text string) []Decision {
 	return parts
 }
 
-// horizon is further ahead than anybody asks.
+// horizon is later than any time that matters here.
 const horizon = 10 * 365 * 24 * time.Hour
 
-// refusedReleases are the releases that the controller remembers as refused, so that the engine waits for them here as well. They do not end
-// by themselves.
+// refusedReleases are the releases that the controller remembers as refused, so that the engine waits for them here as well.
+// They do not end by themselves.
 func refusedReleases(o plan.Observed, denied []Denial) map[string]change.Refusal {
 	refusals := map[string]change.Refusal{}
 	for key := range o.Routes {

@@ -13,56 +13,56 @@ import (
 	"github.com/sluice-delivery/sluice/internal/view"
 )
 
-// Explanation is what there is to say about a Rollout.
+// Explanation is what there is to report about a Rollout.
 type Explanation struct {
 	Name     string    `json:"name"`
 	Strategy string    `json:"strategy"`
 	Time     time.Time `json:"time"`
-	// Status and Message are as `get rollout` shows them.
+	// Status and Message are the same as in `get rollout`.
 	Status  string `json:"status"`
 	Message string `json:"message,omitempty"`
-	// Warnings are what hurts although it holds nothing up.
+	// Warnings are problems that do not block the update.
 	Warnings []string `json:"warnings,omitempty"`
-	// Step is the one that the update is at, such as "step 2 of 4 (pause: 1m)". Empty between updates and where there are none.
+	// Step is the current step, such as "step 2 of 4 (pause: 1m)". Empty between updates and without steps.
 	Step string `json:"step,omitempty"`
-	// Refused is what keeps the engine from going on at all.
+	// Refused is what keeps the engine from continuing at all.
 	Refused []Decision `json:"refused,omitempty"`
 	// Denied are the writes that the API server refused.
 	Denied []Denial `json:"denied,omitempty"`
-	// Waits are what the engine waits for, and what it holds back.
+	// Waits are what the engine waits for and what it holds back.
 	Waits []Decision `json:"waits,omitempty"`
 	// Troubles are pods that are not ready, and why.
 	Troubles []string `json:"troubles,omitempty"`
-	// Analyses and experiments that are under way.
+	// Analyses and experiments that are in progress.
 	Running []string `json:"running,omitempty"`
-	// Now is what the engine would do at once. A controller that is at work has done it already.
+	// Now is what the engine would do immediately. A running controller has done it already.
 	Now []Decision `json:"now,omitempty"`
-	// Next are the things that may happen next, the likeliest first.
+	// Next are the things that may happen next, the most likely first.
 	Next []Future `json:"next,omitempty"`
 }
 
-// Decision is one thing that the engine decides, and its reason.
+// Decision is one decision of the engine, and its reason.
 type Decision struct {
 	What string `json:"what"`
 	Why  string `json:"why,omitempty"`
-	// Promise is what holds it back; Why says until when. Empty where nothing does.
+	// Promise is the promise that holds it back; Why says until when. Empty if nothing does.
 	Promise change.Promise `json:"promise,omitzero"`
 }
 
-// Future is what follows when something happens.
+// Future is what happens after an event.
 type Future struct {
 	When Event `json:"when"`
-	// At is the time of it, where it is time itself that makes it happen.
+	// At is the time of the event, if it is due at a known time.
 	At *time.Time `json:"at,omitempty"`
-	// Does is what the engine does then, and Waits what it waits for after that.
+	// Does is what the engine does then, and Waits is what it waits for afterwards.
 	Does  []Decision `json:"does,omitempty"`
 	Waits []Decision `json:"waits,omitempty"`
 }
 
-// Event is what may happen next.
+// Event is something that may happen next.
 type Event string
 
-// What may happen next.
+// The events that may happen next.
 const (
 	WritesAccepted Event = "WritesAccepted"
 	TimePasses     Event = "TimePasses"
@@ -70,11 +70,11 @@ const (
 	Promoted       Event = "Promoted"
 )
 
-// Look adds to what was observed what a plan needs to see. It may be asked about a world that is only imagined; what is not there is
-// then to be reported as not there.
+// Look adds what a plan needs to what was observed. It may be called for an imagined cluster; it then reports objects that
+// do not exist as missing.
 type Look func(*plan.Observed, change.Need) error
 
-// Promote is what `promote` would leave of a Rollout, nil if there is nothing to promote.
+// Promote returns a Rollout as `promote` would leave it, nil if there is nothing to promote.
 type Promote func(*v1alpha1.Rollout) *v1alpha1.Rollout
 
 // After is what the engine does once a Rollout has been changed, and what it waits for then. When is left empty.
@@ -91,7 +91,7 @@ func Of(seen plan.Observed, objects view.Objects, look Look, promote Promote) (E
 		Name: r.Name, Strategy: string(r.Strategy), Time: seen.Now, Status: r.Status.Text, Message: r.Status.Message,
 		Warnings: r.Warnings, Troubles: troubles(r), Running: running(r), Denied: denials(seen.Rollout),
 	}
-	if failure := releaseFailure(seen.Rollout); failure != "" { // Denied says it
+	if failure := releaseFailure(seen.Rollout); failure != "" { // Denied reports it
 		e.Warnings = slices.DeleteFunc(slices.Clone(e.Warnings), func(text string) bool { return text == failure })
 	}
 	seen.RouteRefusals = refusedReleases(seen, e.Denied)
@@ -106,7 +106,7 @@ func Of(seen plan.Observed, objects view.Objects, look Look, promote Promote) (E
 	if len(e.Refused) > 0 {
 		return e, nil
 	}
-	if isWithheld(seen.Rollout) && len(e.Now) > 0 { // the controller is at work, and this is what it could not do
+	if isWithheld(seen.Rollout) && len(e.Now) > 0 { // the controller is running, and this is what it could not do
 		e.Next = []Future{{When: WritesAccepted, Does: e.Now, Waits: e.Waits}}
 		e.Now, e.Waits = nil, nil
 		return e, nil
@@ -117,10 +117,11 @@ func Of(seen plan.Observed, objects view.Objects, look Look, promote Promote) (E
 	return e, e.lookAhead(now.world, now.wake, look, promote)
 }
 
-// hops is how many times the engine is woken in vain before that is given up: it also wakes to look whether somebody else was late.
+// hops is how many times the engine may wake up without doing anything before ahead stops: it also wakes up to check
+// deadlines of others.
 const hops = 16
 
-// lookAhead asks what happens next, from a world in which nothing is left to do at once.
+// lookAhead computes what happens next, once nothing is left to do immediately.
 func (e *Explanation) lookAhead(settled plan.Observed, wake time.Time, look Look, promote Promote) error {
 	if imagined, changed := withPodsAvailable(settled); changed {
 		if err := e.imagine(PodsAvailable, imagined, look); err != nil {
@@ -166,7 +167,7 @@ func (e *Explanation) lookAhead(settled plan.Observed, wake time.Time, look Look
 	return nil
 }
 
-// turns tells of a phase that comes by time alone, as when a deadline passes.
+// turns reports a phase change that depends on time only, such as a deadline that passes.
 func (e *Explanation) turns(ro *v1alpha1.Rollout) []Decision {
 	if string(ro.Status.Phase) == e.Status {
 		return nil
@@ -185,7 +186,8 @@ func (e *Explanation) imagine(when Event, imagined plan.Observed, look Look) err
 	return err
 }
 
-// order: what holds all back ends first, pods come before a deadline for them, and a pause ends by itself before somebody must end it.
+// order: what blocks everything comes first, pods come before their deadline, and a pause that ends by itself comes before
+// one that a user must end.
 func order(f Future) int {
 	switch f.When {
 	case WritesAccepted:
@@ -199,7 +201,7 @@ func order(f Future) int {
 	return 3
 }
 
-// withPodsAvailable is the world when all pods that are asked for are available; false if they are.
+// withPodsAvailable is the cluster once all requested pods are available; false if they already are.
 func withPodsAvailable(o plan.Observed) (plan.Observed, bool) {
 	changed := false
 	sets := make([]*appsv1.ReplicaSet, len(o.ReplicaSets))

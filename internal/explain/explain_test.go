@@ -82,7 +82,7 @@ func TestWritesThatAreRefused(t *testing.T) {
 			"patch Service web-stable: services are frozen",
 			`The canary 'web' is Degraded: WriteRefused: patch Service web-stable: services are frozen.
 
-The API server refuses these writes, and Sluice tries them again every 30 seconds:
+The API server refuses these writes, and Sluice retries them every 30 seconds:
   - patch Service web-stable: services are frozen: correct the policy, quota, webhook or permission that refuses it
 
 As soon as the API server accepts them:
@@ -94,7 +94,7 @@ As soon as the API server accepts them:
 			`patch Service web-stable: denied: no; really; patch HTTPRoute web: spec.rules: must be empty; nothing else: no`,
 			`The canary 'web' is Degraded: WriteRefused: patch Service web-stable: denied: no; really; patch HTTPRoute web: spec.rules: must be empty; nothing else: no.
 
-The API server refuses these writes, and Sluice tries them again every 30 seconds:
+The API server refuses these writes, and Sluice retries them every 30 seconds:
   - patch Service web-stable: denied: no; really: correct the policy, quota, webhook or permission that refuses it
   - patch HTTPRoute web: spec.rules: must be empty; nothing else: no: correct the policy, quota, webhook or permission that refuses it
 
@@ -107,7 +107,7 @@ As soon as the API server accepts them:
 			"no",
 			`The canary 'web' is Degraded: WriteRefused: no.
 
-The API server refuses these writes, and Sluice tries them again every 30 seconds:
+The API server refuses these writes, and Sluice retries them every 30 seconds:
   - no: correct the policy, quota, webhook or permission that refuses it
 
 As soon as the API server accepts them:

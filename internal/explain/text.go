@@ -10,15 +10,15 @@ import (
 	"github.com/sluice-delivery/sluice/internal/view"
 )
 
-// Paragraph is a part of an explanation: a sentence and, below it, what it introduces.
+// Paragraph is a part of an explanation: a sentence and the lines that it introduces.
 type Paragraph struct {
 	Text  string
 	Items []string
-	// Joined means that it follows the paragraph before it without a gap.
+	// Joined means that no blank line separates it from the paragraph before.
 	Joined bool
 }
 
-// Text is the explanation in sentences. command is what people type before "promote".
+// Text is the explanation in sentences. command is what users type before "promote".
 func (e Explanation) Text(command string) string {
 	var b strings.Builder
 	for i, p := range e.Paragraphs(command) {
@@ -50,18 +50,18 @@ func (e Explanation) Paragraphs(command string) []Paragraph {
 		join(fmt.Sprintf("Warning: %s.", strings.TrimSuffix(text, ".")))
 	}
 	if e.Step != "" && len(e.Refused) > 0 {
-		join(fmt.Sprintf("It is at %s.", e.Step))
+		join(fmt.Sprintf("It is on %s.", e.Step))
 	}
 	waits, held := e.waitsAndHeld()
-	list("Sluice cannot go on with it:", sentences(e.Refused))
-	list("The API server refuses these writes, and Sluice tries them again every 30 seconds:", sentences(e.Denied))
+	list("Sluice cannot continue:", sentences(e.Refused))
+	list("The API server refuses these writes, and Sluice retries them every 30 seconds:", sentences(e.Denied))
 	list("It waits:", sentences(waits))
 	list("Sluice holds back:", sentences(held))
 	list("Pods that are not ready:", slices.Clone(e.Troubles))
 	list("Under way:", slices.Clone(e.Running))
 	if len(e.Now) > 0 {
-		list("Sluice's controller would do at once:", sentences(e.Now))
-		join("If this stays so, that controller does not run, or another one looks after this rollout.")
+		list("Sluice's controller would do this immediately:", sentences(e.Now))
+		join("If this persists, the controller is not running, or another one manages this rollout.")
 	}
 	for _, f := range e.Next {
 		items := sentences(f.Does)
@@ -78,7 +78,7 @@ func (e Explanation) Paragraphs(command string) []Paragraph {
 		ps = append(ps, p)
 	}
 	if len(e.Refused)+len(e.Denied)+len(e.Waits)+len(e.Now)+len(e.Next)+len(e.Running) == 0 {
-		join("It waits for nothing. " + e.idle())
+		join("It is not waiting for anything. " + e.idle())
 	}
 	return ps
 }
@@ -91,7 +91,7 @@ func sentences[T fmt.Stringer](all []T) []string {
 	return out
 }
 
-// waitsAndHeld are the waits of the update itself, and those that a promise holds back.
+// waitsAndHeld splits the waits into those of the update itself and those that a promise holds back.
 func (e Explanation) waitsAndHeld() (waits, held []Decision) {
 	for _, d := range e.Waits {
 		if d.Promise.Name == "" {
@@ -103,7 +103,7 @@ func (e Explanation) waitsAndHeld() (waits, held []Decision) {
 	return waits, held
 }
 
-// promises are those that hold something back now, or will, each once.
+// promises returns the promises that hold something back now or will do so, each once.
 func (e Explanation) promises() []change.Promise {
 	all := slices.Clone(e.Waits)
 	for _, f := range e.Next {
@@ -133,7 +133,8 @@ func (e Explanation) headline() string {
 	return text + "."
 }
 
-// message is what the status says. Where that speaks of pods or of the switch, which come after an analysis, it is the analysis.
+// message is the status message. If an analysis comes before the pods or the switch that the status mentions, it is the
+// analysis instead.
 func (e Explanation) message() string {
 	switch e.Message {
 	case "more replicas need to be updated", "active service cutover pending":
@@ -163,7 +164,7 @@ func (f Future) headline(now time.Time, command, name string) string {
 	case WritesAccepted:
 		return "As soon as the API server accepts them:"
 	case TimePasses:
-		return fmt.Sprintf("At %s, in %s, if nothing happens before:", f.At.UTC().Format(time.RFC3339), view.Human(f.At.Sub(now)))
+		return fmt.Sprintf("At %s, in %s, if nothing else happens first:", f.At.UTC().Format(time.RFC3339), view.Human(f.At.Sub(now)))
 	case PodsAvailable:
 		return "As soon as all pods are available:"
 	case Promoted:
@@ -186,7 +187,7 @@ func stepText(r view.Rollout, s *view.Step) string {
 	return fmt.Sprintf("step %d of %d (%s)", r.StepsDone+1, len(r.Steps), s.Text)
 }
 
-// troubles are the pods that are not ready, one line for each reason in each version.
+// troubles lists the pods that are not ready, one line for each reason in each version.
 func troubles(r view.Rollout) []string {
 	var lines []string
 	for _, rs := range r.ReplicaSets() {
@@ -211,7 +212,7 @@ func troubles(r view.Rollout) []string {
 	return lines
 }
 
-// running are the analyses and experiments that have not ended.
+// running lists the analyses and experiments that have not ended.
 func running(r view.Rollout) []string {
 	var lines []string
 	for _, rev := range r.Revisions {

@@ -1,5 +1,5 @@
-// Package hazard finds what a Rollout may ask for and probably should not: specs that are valid, that the controller carries out, and
-// that hurt when they are.
+// Package hazard finds best-practice violations in Rollouts: specs that are valid and that the controller carries out, but
+// that probably cause problems.
 //
 //	hazard.go   all of them, in the order of the spec
 //	traffic.go  weights that do not fit the pods that carry them
@@ -8,5 +8,6 @@
 //
 // A hazard is never an error. `sluice lint` shows it as a warning, and so can the simulator and a condition of the Rollout.
 //
-// The package is pure, and reads the object as it is written: what this version of Sluice cannot carry out may be hazardous too.
+// The package is pure, and reads the object as written: fields that this version of Sluice does not support may be hazardous
+// too.
 package hazard

@@ -6,11 +6,11 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Hazard is one thing that may hurt.
+// Hazard is one thing that may cause problems.
 type Hazard struct {
-	// Kind is which hazard it is, in one word for programs.
+	// Kind is the type of the hazard, in one word for programs.
 	Kind Kind
-	// Field is the path of what it comes from, beginning with "spec.".
+	// Field is the path of the field that causes it, beginning with "spec.".
 	Field string
 	// Text says what may happen and what to write instead.
 	Text string
@@ -18,36 +18,36 @@ type Hazard struct {
 
 func (h Hazard) String() string { return h.Field + ": " + h.Text }
 
-// Kind is a sort of hazard.
+// Kind is a type of hazard.
 type Kind string
 
 // The kinds of hazards.
 const (
 	// CanaryOverload: fewer canary pods than their share of the traffic.
 	CanaryOverload Kind = "CanaryOverload"
-	// EmptiedCanary: the canary's pods go and come back.
+	// EmptiedCanary: the canary's pods are deleted and created again.
 	EmptiedCanary Kind = "EmptiedCanary"
-	// CoarseWeight: without a router, too few pods for the weight that is asked for.
+	// CoarseWeight: without a router, too few pods for the requested weight.
 	CoarseWeight Kind = "CoarseWeight"
-	// AllUnavailable: all pods may be missing at the same time.
+	// AllUnavailable: all pods may be unavailable at the same time.
 	AllUnavailable Kind = "AllUnavailable"
-	// NoReadiness: nothing tells when a pod can serve.
+	// NoReadiness: nothing shows when a pod can serve.
 	NoReadiness Kind = "NoReadiness"
-	// MovingImage: the image's name may mean another image tomorrow.
+	// MovingImage: the image's name may refer to another image tomorrow.
 	MovingImage Kind = "MovingImage"
-	// ShortDelay: pods may go while traffic still comes.
+	// ShortDelay: pods may be deleted while traffic still arrives.
 	ShortDelay Kind = "ShortDelay"
-	// KeptForever: pods of an aborted update stay.
+	// KeptForever: pods of an aborted update are kept.
 	KeptForever Kind = "KeptForever"
-	// LargePreview: the preview has more pods than the version that serves.
+	// LargePreview: the preview has more pods than the active version.
 	LargePreview Kind = "LargePreview"
-	// NoEffect: the field does nothing where it stands, and upstream's manifests may have it.
+	// NoEffect: the field has no effect here, and Argo Rollouts' manifests may have it.
 	NoEffect Kind = "NoEffect"
-	// NoHistory: there is no version to return to.
+	// NoHistory: there is no version to roll back to.
 	NoHistory Kind = "NoHistory"
 )
 
-// Of finds the hazards of a Rollout, in the order of its spec.
+// Of returns the hazards of a Rollout, in the order of its spec.
 func Of(ro *v1alpha1.Rollout) []Hazard {
 	f := finder{replicas: v1alpha1.DefaultReplicas}
 	if ro.Spec.Replicas != nil {
@@ -55,7 +55,7 @@ func Of(ro *v1alpha1.Rollout) []Hazard {
 	}
 	f.template(&ro.Spec.Template, ro.Spec.MinReadySeconds)
 	if limit := ro.Spec.RevisionHistoryLimit; limit != nil && *limit == 0 {
-		f.add(NoHistory, "spec.revisionHistoryLimit", "with 0 no earlier version is kept, and there is nothing to undo to: keep at least 1")
+		f.add(NoHistory, "spec.revisionHistoryLimit", "with 0, no earlier version is kept and undo is impossible: set at least 1")
 	}
 	if c := ro.Spec.Strategy.Canary; c != nil {
 		f.canary(c)

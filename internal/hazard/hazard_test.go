@@ -21,21 +21,21 @@ func TestOf(t *testing.T) {
 	}{
 		"the seed's 90 % of traffic on 10 % of pods": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, steps: [{setCanaryScale: {weight: 10}}, {setWeight: 90}, {pause: {}}]}}",
-			[]string{"CanaryOverload spec.strategy.canary.steps[1]: 90 % of the traffic goes to 1 pod (10 % of spec.replicas), so that each of them " +
-				"gets 9.0 times what a pod gets otherwise; setCanaryScale stays in force for later setWeight steps: set more pods, " +
+			[]string{"CanaryOverload spec.strategy.canary.steps[1]: 90 % of the traffic goes to 1 pod (10 % of spec.replicas), so each of them " +
+				"gets 9.0 times the traffic that a pod normally gets; setCanaryScale stays in effect for later setWeight steps: set more pods, " +
 				"such as \"setCanaryScale: {weight: 90}\" before"},
 		},
 		"the worst of several steps is told": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}, maxTrafficWeight: 1000}, " +
 				"steps: [{setCanaryScale: {replicas: 2}}, {setWeight: 400}, {setWeight: 800}, {setWeight: 500}]}}",
-			[]string{"CanaryOverload spec.strategy.canary.steps[2]: 80 % of the traffic goes to 2 pods (20 % of spec.replicas), so that each of them " +
-				"gets 4.0 times what a pod gets otherwise; setCanaryScale stays in force for later setWeight steps: set more pods, " +
+			[]string{"CanaryOverload spec.strategy.canary.steps[2]: 80 % of the traffic goes to 2 pods (20 % of spec.replicas), so each of them " +
+				"gets 4.0 times the traffic that a pod normally gets; setCanaryScale stays in effect for later setWeight steps: set more pods, " +
 				"or write \"setCanaryScale: {matchTrafficWeight: true}\" before"},
 		},
 		"scaled to nothing under traffic": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, steps: [{setWeight: 20}, {setCanaryScale: {replicas: 0}}]}}",
 			[]string{"CanaryOverload spec.strategy.canary.steps[1]: 20 % of the traffic would go to a canary without pods; " +
-				"setCanaryScale stays in force for later setWeight steps: set more pods, or write \"setCanaryScale: {matchTrafficWeight: true}\" in its place"},
+				"setCanaryScale stays in effect for later setWeight steps: set more pods, or write \"setCanaryScale: {matchTrafficWeight: true}\" in its place"},
 		},
 		"the scale follows the weight again": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
@@ -50,19 +50,19 @@ func TestOf(t *testing.T) {
 		"pods that go and come back": {
 			probed + "  replicas: 4\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
 				"steps: [{setCanaryScale: {replicas: 1}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 20}]}}",
-			[]string{"EmptiedCanary spec.strategy.canary.steps[1]: takes away the canary's 1 pod, which a later step brings back: " +
+			[]string{"EmptiedCanary spec.strategy.canary.steps[1]: deletes the canary's 1 pod, which a later step creates again: " +
 				"put setWeight before \"setCanaryScale: {matchTrafficWeight: true}\""},
 		},
 		"pods that go, and too few for what comes": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
 				"steps: [{setCanaryScale: {replicas: 1}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 90}]}}",
-			[]string{"EmptiedCanary spec.strategy.canary.steps[1]: takes away the canary's 1 pod, which a later step brings back: " +
+			[]string{"EmptiedCanary spec.strategy.canary.steps[1]: deletes the canary's 1 pod, which a later step creates again: " +
 				"write \"setCanaryScale: {weight: 90}\" in its place"},
 		},
 		"pods that go until a later step sets them": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
 				"steps: [{setCanaryScale: {replicas: 1}}, {setCanaryScale: {matchTrafficWeight: true}}, {setCanaryScale: {replicas: 3}}, {setWeight: 20}]}}",
-			[]string{"EmptiedCanary spec.strategy.canary.steps[1]: takes away the canary's 1 pod, which a later step brings back: leave it out"},
+			[]string{"EmptiedCanary spec.strategy.canary.steps[1]: deletes the canary's 1 pod, which a later step creates again: leave it out"},
 		},
 		"pods that stay": {
 			probed + "  replicas: 4\n  strategy: {canary: {trafficRouting: {nginx: {}}, " +
@@ -71,13 +71,13 @@ func TestOf(t *testing.T) {
 		},
 		"an analysis that never begins": {
 			probed + "  replicas: 10\n  strategy: {canary: {steps: [{setWeight: 50}, {pause: {}}], analysis: {startingStep: 2, templates: [{templateName: ok}]}}}",
-			[]string{"NoEffect spec.strategy.canary.analysis.startingStep: 2 is beyond the last step, so nothing is ever measured: " +
+			[]string{"NoEffect spec.strategy.canary.analysis.startingStep: 2 is beyond the last step, so the analysis never runs: " +
 				"steps count from 0, and there are 2"},
 		},
 		"a scale that says nothing": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, steps: [{setCanaryScale: {matchTrafficWeight: false}}]}}",
-			[]string{"NoEffect spec.strategy.canary.steps[0].setCanaryScale: with matchTrafficWeight: false alone nothing says how many pods there are, " +
-				"and the canary follows its traffic: set replicas or weight, or write matchTrafficWeight: true"},
+			[]string{"NoEffect spec.strategy.canary.steps[0].setCanaryScale: matchTrafficWeight: false alone does not set a number of pods, " +
+				"so the canary follows its traffic: set replicas or weight, or write matchTrafficWeight: true"},
 		},
 		"no traffic yet": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, steps: [{setCanaryScale: {replicas: 0}}, {setWeight: 0}]}}",
@@ -96,48 +96,48 @@ func TestOf(t *testing.T) {
 		"weights that pods can follow": {probed + "  replicas: 10\n  strategy: {canary: {steps: [{setWeight: 5}, {setWeight: 41}, {setWeight: 100}]}}", nil},
 		"a delay that nothing waits for": {
 			probed + "  replicas: 10\n  strategy: {canary: {abortScaleDownDelaySeconds: 30}}",
-			[]string{"NoEffect spec.strategy.canary.abortScaleDownDelaySeconds: does nothing without trafficRouting, where old pods go as new ones come: " +
+			[]string{"NoEffect spec.strategy.canary.abortScaleDownDelaySeconds: has no effect without trafficRouting, because old pods are deleted as new ones become available: " +
 				"remove it, or add a router"},
 		},
 		"all pods may be missing": {
 			probed + "  replicas: 3\n  strategy: {canary: {maxUnavailable: 100%}}",
-			[]string{"AllUnavailable spec.strategy.canary.maxUnavailable: with 100% of 3 pods, all of them may be missing at the same time during an update or a restart: allow fewer"},
+			[]string{"AllUnavailable spec.strategy.canary.maxUnavailable: with 100% of 3 pods, all of them may be unavailable at the same time during an update or a restart: allow fewer"},
 		},
 		"more pods than there are may be missing": {
 			probed + "  replicas: 3\n  strategy: {blueGreen: {activeService: a, maxUnavailable: 200%}}",
-			[]string{"AllUnavailable spec.strategy.blueGreen.maxUnavailable: with 200% of 3 pods, all of them may be missing at the same time during an update or a restart: allow fewer"},
+			[]string{"AllUnavailable spec.strategy.blueGreen.maxUnavailable: with 200% of 3 pods, all of them may be unavailable at the same time during an update or a restart: allow fewer"},
 		},
 		"a preview that is larger than what serves": {
 			probed + "  replicas: 3\n  strategy: {blueGreen: {activeService: a, previewReplicaCount: 4}}",
-			[]string{"LargePreview spec.strategy.blueGreen.previewReplicaCount: 4 pods for the preview are more than spec.replicas, which is 3: " +
-				"the new version is scaled down to that before traffic moves; write 3 or fewer"},
+			[]string{"LargePreview spec.strategy.blueGreen.previewReplicaCount: 4 pods for the preview is more than spec.replicas, which is 3: " +
+				"the new version is scaled down to that before traffic moves; set 3 or less"},
 		},
 		"a preview of all pods": {probed + "  replicas: 3\n  strategy: {blueGreen: {activeService: a, previewReplicaCount: 3}}", nil},
 		"a timer that nothing waits for": {
 			probed + "  strategy: {blueGreen: {activeService: a, autoPromotionEnabled: false, autoPromotionSeconds: 60}}",
-			[]string{"NoEffect spec.strategy.blueGreen.autoPromotionSeconds: does nothing beside autoPromotionEnabled: false, with which somebody has to promote: remove one of the two"},
+			[]string{"NoEffect spec.strategy.blueGreen.autoPromotionSeconds: has no effect with autoPromotionEnabled: false, which waits for a user to promote: remove one of the two"},
 		},
 		"a timer": {probed + "  strategy: {blueGreen: {activeService: a, autoPromotionEnabled: true, autoPromotionSeconds: 60}}", nil},
 		"blue-green without delays, and no way back": {
 			probed + "  revisionHistoryLimit: 0\n  strategy: {blueGreen: {activeService: a, scaleDownDelaySeconds: 0, abortScaleDownDelaySeconds: 0}}",
 			[]string{
-				"NoHistory spec.revisionHistoryLimit: with 0 no earlier version is kept, and there is nothing to undo to: keep at least 1",
-				"ShortDelay spec.strategy.blueGreen.scaleDownDelaySeconds: the pods that served until now go 0 s after the switch, " +
-					"and nodes and load balancers may still send them traffic: wait 30 s or more",
-				"KeptForever spec.strategy.blueGreen.abortScaleDownDelaySeconds: with 0 the pods of an aborted update stay until the next update: " +
-					"write 1 or more to have them taken away",
+				"NoHistory spec.revisionHistoryLimit: with 0, no earlier version is kept and undo is impossible: set at least 1",
+				"ShortDelay spec.strategy.blueGreen.scaleDownDelaySeconds: the old pods are deleted 0 s after the switch, " +
+					"while nodes and load balancers may still send them traffic: set 30 or more",
+				"KeptForever spec.strategy.blueGreen.abortScaleDownDelaySeconds: with 0, the pods of an aborted update are kept until the next update: " +
+					"set 1 or more to have them deleted",
 			},
 		},
 		"images that move, and nothing that tells when pods serve": {
 			`  template: {spec: {containers: [{name: a, image: "registry:5000/web"}, {name: b, image: "web:latest"}, {name: c, image: "web@sha256:0"}]}}
   strategy: {canary: {}}`,
 			[]string{
-				`MovingImage spec.template.spec.containers[0].image: "registry:5000/web" may be another image tomorrow: pods of one version could differ, ` +
+				`MovingImage spec.template.spec.containers[0].image: "registry:5000/web" may refer to another image tomorrow: pods of one version could differ, ` +
 					`and an update to it would change nothing; use a tag for each version, or a digest`,
-				`MovingImage spec.template.spec.containers[1].image: "web:latest" may be another image tomorrow: pods of one version could differ, ` +
+				`MovingImage spec.template.spec.containers[1].image: "web:latest" may refer to another image tomorrow: pods of one version could differ, ` +
 					`and an update to it would change nothing; use a tag for each version, or a digest`,
-				"NoReadiness spec.template.spec.containers: no container has a readinessProbe, so a pod counts as available as soon as it runs, " +
-					"and traffic follows: add one, or minReadySeconds",
+				"NoReadiness spec.template.spec.containers: no container has a readinessProbe, so a pod counts as available and receives " +
+					"traffic as soon as it runs: add one, or set minReadySeconds",
 			},
 		},
 		"ready after a while": {"  minReadySeconds: 5\n  template: {spec: {containers: [{name: a, image: \"web:1\"}]}}\n  strategy: {canary: {}}", nil},

@@ -15,17 +15,17 @@ func (f *finder) template(t *corev1.PodTemplateSpec, minReadySeconds int32) {
 		probed = probed || c.ReadinessProbe != nil
 		if moving(c.Image) {
 			f.add(MovingImage, fmt.Sprintf("%s[%d].image", field, i),
-				"%q may be another image tomorrow: pods of one version could differ, and an update to it would change nothing; use a tag for each version, or a digest",
+				"%q may refer to another image tomorrow: pods of one version could differ, and an update to it would change nothing; use a tag for each version, or a digest",
 				c.Image)
 		}
 	}
 	if len(t.Spec.Containers) > 0 && !probed && minReadySeconds == 0 {
 		f.add(NoReadiness, field,
-			"no container has a readinessProbe, so a pod counts as available as soon as it runs, and traffic follows: add one, or minReadySeconds")
+			"no container has a readinessProbe, so a pod counts as available and receives traffic as soon as it runs: add one, or set minReadySeconds")
 	}
 }
 
-// moving reports whether an image is named without a version.
+// moving reports whether an image has no version in its name.
 func moving(image string) bool {
 	if image == "" || strings.Contains(image, "@") {
 		return false

@@ -25,7 +25,7 @@ func (f *finder) canary(c *v1alpha1.CanaryStrategy) {
 	f.delays(canaryField, c.ScaleDownDelaySeconds, c.AbortScaleDownDelaySeconds)
 }
 
-// withoutRouter finds delays that nothing waits for: where pods are the traffic, they go as others come.
+// withoutRouter finds delays that have no effect: without a router, old pods are deleted as new ones become available.
 func (f *finder) withoutRouter(c *v1alpha1.CanaryStrategy) {
 	for _, field := range []struct {
 		name  string
@@ -34,29 +34,29 @@ func (f *finder) withoutRouter(c *v1alpha1.CanaryStrategy) {
 		{"abortScaleDownDelaySeconds", c.AbortScaleDownDelaySeconds}, {"scaleDownDelayRevisionLimit", c.ScaleDownDelayRevisionLimit},
 	} {
 		if field.value != nil {
-			f.add(NoEffect, canaryField+"."+field.name, "does nothing without trafficRouting, where old pods go as new ones come: remove it, or add a router")
+			f.add(NoEffect, canaryField+"."+field.name, "has no effect without trafficRouting, because old pods are deleted as new ones become available: remove it, or add a router")
 		}
 	}
 }
 
-// unavailable finds a limit that lets all pods be missing at once.
+// unavailable finds a limit that lets all pods be unavailable at once.
 func (f *finder) unavailable(field string, limit *intstr.IntOrString) {
 	if limit == nil || f.replicas == 0 {
 		return
 	}
 	n, err := intstr.GetScaledValueFromIntOrPercent(limit, int(f.replicas), false)
 	if err == nil && n >= int(f.replicas) {
-		f.add(AllUnavailable, field, "with %s of %d pods, all of them may be missing at the same time during an update or a restart: allow fewer",
+		f.add(AllUnavailable, field, "with %s of %d pods, all of them may be unavailable at the same time during an update or a restart: allow fewer",
 			limit.String(), f.replicas)
 	}
 }
 
-// overloaded is from which share of the traffic on, as a multiple of the share of the pods, pods are told of: half as much again as
-// they would carry if all pods were alike. Less than that is what rounding does.
+// overloaded is the ratio of the share of the traffic to the share of the pods from which on a step is reported: half as
+// much again as the pods would carry if all pods were alike. Less than that comes from rounding.
 const overloaded = 1.5
 
-// overload finds the step at which the canary's pods carry most beyond their share, if that is too much. A setCanaryScale stays in
-// force when the weight changes behind it; that is easily forgotten.
+// overload finds the step at which the canary's share of the traffic exceeds its share of the pods most, if that is too
+// much. A setCanaryScale stays in effect when the weight changes afterwards, which is easily forgotten.
 func (f *finder) overload(c *v1alpha1.CanaryStrategy) {
 	var (
 		most  = mostOf(c)
@@ -77,11 +77,11 @@ func (f *finder) overload(c *v1alpha1.CanaryStrategy) {
 	}
 	if worst >= 0 {
 		f.add(CanaryOverload, fmt.Sprintf("%s.steps[%d]", canaryField, worst),
-			"%s; setCanaryScale stays in force for later setWeight steps: set more pods, %s", at, do)
+			"%s; setCanaryScale stays in effect for later setWeight steps: set more pods, %s", at, do)
 	}
 }
 
-// mostOf is the weight that is all of the traffic.
+// mostOf is the weight that means all of the traffic.
 func mostOf(c *v1alpha1.CanaryStrategy) int32 {
 	if m := c.TrafficRouting.MaxTrafficWeight; m != nil && *m > 0 {
 		return *m
@@ -89,11 +89,11 @@ func mostOf(c *v1alpha1.CanaryStrategy) int32 {
 	return v1alpha1.DefaultMaxTrafficWeight
 }
 
-// canaryWalk goes through the steps and knows what is in force.
+// canaryWalk goes through the steps and keeps track of what is in effect.
 type canaryWalk struct {
 	replicas int32
 	weight   int32
-	// fixed is the number of canary pods while setCanaryScale says it, nil while they follow the weight.
+	// fixed is the number of canary pods that setCanaryScale sets, nil while they follow the weight.
 	fixed *int32
 }
 
@@ -122,12 +122,13 @@ type load struct{ weight, most, pods, replicas int32 }
 func (l load) times() float64 {
 	carried := float64(l.weight) * float64(l.replicas)
 	if l.pods <= 0 {
-		return carried // no pod at all: worse than any number of pods, and nothing when nothing is sent
+		return carried // no pod at all: worse than any number of pods, unless nothing is sent
 	}
 	return carried / (float64(l.pods) * float64(l.most))
 }
 
-// relief is what to write for more pods. Pods that follow the weight are none as long as the weight is 0, so there it is their share.
+// relief is what to write for more pods. Pods that follow the weight are 0 as long as the weight is 0, so in that case it is
+// their share.
 func (l load) relief(byWeight bool, before int32) string {
 	switch {
 	case !byWeight:
@@ -148,7 +149,7 @@ func (l load) String() string {
 	if l.pods <= 0 {
 		return fmt.Sprintf("%s of the traffic would go to a canary without pods", traffic)
 	}
-	return fmt.Sprintf("%s of the traffic goes to %s (%s of spec.replicas), so that each of them gets %.1f times what a pod gets otherwise",
+	return fmt.Sprintf("%s of the traffic goes to %s (%s of spec.replicas), so each of them gets %.1f times the traffic that a pod normally gets",
 		traffic, pods(l.pods), percent(l.pods, l.replicas), l.times())
 }
 
@@ -163,10 +164,11 @@ func pods(n int32) string {
 	return fmt.Sprintf("%d pods", n)
 }
 
-// coarse is by how many percent points the share of the pods may differ from the weight before that is told of.
+// coarse is by how many percentage points the share of the pods may differ from the weight before it is reported.
 const coarse = 10
 
-// coarseWeights finds the weight that the pods can follow least, if that is too far off: without a router the pods are the weight.
+// coarseWeights finds the weight that the pods match least, if the difference is too large: without a router, the share of
+// the pods is the weight.
 func (f *finder) coarseWeights(steps []v1alpha1.CanaryStep) {
 	worst, off, got := -1, float64(coarse), float64(0)
 	for i := range steps {
@@ -174,7 +176,7 @@ func (f *finder) coarseWeights(steps []v1alpha1.CanaryStep) {
 		if weight == nil || *weight <= 0 || *weight >= 100 || f.replicas == 0 {
 			continue
 		}
-		// At least one pod on each side, and one more pod in all while it takes that.
+		// At least one pod on each side, and temporarily one additional pod for that.
 		canary := max(1, int32((int64(*weight)*int64(f.replicas)+50)/100))
 		share := 100 * float64(canary) / float64(max(f.replicas, canary+1))
 		if d := max(share-float64(*weight), float64(*weight)-share); d > off {

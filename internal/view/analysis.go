@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// AnalysisRun is what a person sees of an AnalysisRun.
+// AnalysisRun is what users see of an AnalysisRun.
 type AnalysisRun struct {
 	Name   string
 	Status Status
@@ -20,16 +20,16 @@ type AnalysisRun struct {
 	Tally  Tally
 	// Metrics that have been measured, other than by Jobs.
 	Metrics []Metric
-	// Jobs that job metrics have made.
+	// Jobs that job metrics have created.
 	Jobs []Job
 }
 
-// Metric is a metric of an AnalysisRun, and its last measurement.
+// Metric is a metric of an AnalysisRun with its last measurement.
 type Metric struct {
 	Name string
 	// Status is that of the metric, with the message of the last measurement.
 	Status Status
-	// Age is the time since that measurement ended, or began if it is under way.
+	// Age is the time since that measurement ended, or started if it is in progress.
 	Age   time.Duration
 	Value string
 	// Asked is the query, the server and the window.
@@ -96,7 +96,7 @@ type Job struct {
 	Age    time.Duration
 }
 
-// jobNameKey is where a measurement of a job metric tells which Job it is.
+// jobNameKey is where a measurement of a job metric stores the name of its Job.
 const jobNameKey = "job-name"
 
 // askedKey is where a measurement says what was asked.
@@ -146,7 +146,8 @@ func analysisRunsOf(runs []*v1alpha1.AnalysisRun, now time.Time) []AnalysisRun {
 	return out
 }
 
-// AnalysisStatus is the phase of a measurement, an AnalysisRun or an Experiment. What no controller has looked at yet is pending.
+// AnalysisStatus is the phase of a measurement, an AnalysisRun or an Experiment. One that no controller has reconciled yet
+// is pending.
 func AnalysisStatus(phase v1alpha1.AnalysisPhase, message string) Status {
 	if phase == "" {
 		phase = v1alpha1.AnalysisPhasePending

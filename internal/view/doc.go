@@ -1,4 +1,4 @@
-// Package view turns Kubernetes objects into what a person sees of a Rollout. The command line, the dashboard and the simulator
+// Package view turns Kubernetes objects into what users see of a Rollout. The command line, the dashboard and the simulator
 // show nothing else.
 //
 //	Objects ──► Of(objects, now) ──► Rollout ──► Text(options)      the whole picture: header, steps, tree
@@ -15,6 +15,6 @@
 //	table.go     columns that are right at any width
 //	width.go     how many columns of a terminal a text takes
 //
-// The package is pure: no client, no clock, no terminal. It reads Rollouts as they are, whichever controller looks after them, and
-// so also shows what this version of Sluice would refuse to run; that is why it does not use spec.Resolve.
+// The package is pure: no client, no clock, no terminal. It reads Rollouts as they are, whichever controller manages them,
+// so it also shows specs that this version of Sluice would reject. That is why it does not use spec.Resolve.
 package view

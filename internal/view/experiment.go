@@ -12,23 +12,23 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Experiment is what a person sees of an Experiment.
+// Experiment is what users see of an Experiment.
 type Experiment struct {
 	Name      string
 	Namespace string
 	Age       time.Duration
 	Status    Status
-	// Duration is how long the experiment is to run once its templates are available, 0 for no set time.
+	// Duration is how long the experiment runs once its templates are available, 0 for no limit.
 	Duration time.Duration
-	// Run is how much of that has passed; nil before it has begun and where there is no set time.
+	// Run is how much of that has passed; nil before it has started and without a limit.
 	Run    *Pause
 	Images []Image
-	// ReplicaSets are those of the templates, in their order, each with its template for a tag.
+	// ReplicaSets are those of the templates, in the same order, each with its template as a tag.
 	ReplicaSets  []ReplicaSet
 	AnalysisRuns []AnalysisRun
 }
 
-// ExperimentOf is what a person sees of the Experiment at this moment.
+// ExperimentOf is what users see of the Experiment now.
 func ExperimentOf(o Objects, now time.Time) Experiment {
 	exp := o.Experiment
 	e := Experiment{
@@ -40,7 +40,7 @@ func ExperimentOf(o Objects, now time.Time) Experiment {
 	if broken := exp.Unreadable.Of("spec"); len(broken) > 0 && !e.Over() && !strings.HasPrefix(e.Status.Message, v1alpha1.ReasonInvalidSpec) {
 		e.Status.Message = unreadable(broken).Message
 	}
-	e.Duration, _ = time.ParseDuration(string(exp.Spec.Duration)) // what cannot be read never ends by itself
+	e.Duration, _ = time.ParseDuration(string(exp.Spec.Duration)) // a duration that does not parse never ends by itself
 	if at := exp.Status.AvailableAt; at != nil && e.Duration > 0 {
 		e.Run = &Pause{Elapsed: min(age(at.Time, now), e.Duration), Total: e.Duration}
 	}
@@ -61,20 +61,20 @@ func ExperimentOf(o Objects, now time.Time) Experiment {
 	return e
 }
 
-// templateTag is the part that a template of an experiment plays.
+// templateTag is the role of a template of an experiment.
 func templateTag(name string) Tag { return Tag("Σ:" + name) }
 
 // Over reports whether the experiment has ended.
 func (e Experiment) Over() bool { return ended(e.Status) }
 
-// Text is the whole picture, folded where it is higher than the terminal.
+// Text is the whole picture, folded if it is higher than the terminal.
 func (e Experiment) Text(o TextOptions) string { return draw(o, e.lines) }
 
 func (e Experiment) lines(f fold, limit int) []line {
 	lines := []line{
 		field("Name:", span{text: e.Name}),
 		field("Namespace:", span{text: e.Namespace}),
-		field("Status:", span{text: e.Status.String(), colour: iconColour(e.Status.Icon)}),
+		field("Status:", span{text: e.Status.String(), color: iconColor(e.Status.Icon)}),
 	}
 	lines = append(lines, wrapped("Message:", e.Status.Message, limit)...)
 	if e.Duration > 0 {

@@ -11,7 +11,7 @@ import (
 // Pod is one pod of a version.
 type Pod struct {
 	Name string
-	// Status is Running, or in the words of Kubernetes why the pod is not: ImagePullBackOff, Init:1/2, Terminating. Its
+	// Status is Running, or Kubernetes' word for why the pod is not: ImagePullBackOff, Init:1/2, Terminating. Its
 	// message says why the pod is not ready.
 	Status Status
 	Age    time.Duration
@@ -47,12 +47,12 @@ func podOf(p *corev1.Pod, now time.Time) Pod {
 	return v
 }
 
-// podStatus is the first that fits, in the words that kubectl uses.
+// podStatus is the first that matches, in the words that kubectl uses.
 func podStatus(p *corev1.Pod, sidecars map[string]bool) Status {
 	if p.DeletionTimestamp != nil {
 		return Status{Icon: IconProgressing, Text: "Terminating"}
 	}
-	if p.Status.Reason != "" { // Evicted, NodeLost: the pod as a whole has come to an end
+	if p.Status.Reason != "" { // Evicted, NodeLost: the pod as a whole has ended
 		return status(p.Status.Reason, p.Status.Message)
 	}
 	if s, waiting := initStatus(p, sidecars); waiting {
@@ -83,7 +83,7 @@ func podStatus(p *corev1.Pod, sidecars map[string]bool) Status {
 	return Status{Icon: IconProgressing, Text: "Pending"}
 }
 
-// initStatus is what the pod's init containers are at, if that keeps the others from starting.
+// initStatus is the state of the pod's init containers, if they keep the others from starting.
 func initStatus(p *corev1.Pod, sidecars map[string]bool) (Status, bool) {
 	for i, c := range p.Status.InitContainerStatuses {
 		switch w, t := c.State.Waiting, c.State.Terminated; {
@@ -123,7 +123,7 @@ func terminatedText(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
-// status finds the icon for a reason. What only passes by on the way up is progress, everything else is trouble.
+// status finds the icon for a reason. States on the way to Running are progress, everything else is trouble.
 func status(reason, message string) Status {
 	icon := IconDegraded
 	switch strings.TrimPrefix(reason, "Init:") {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Revision is one number in the Rollout's history and what runs under it.
+// Revision is one number in the Rollout's history and what runs for it.
 type Revision struct {
 	Number       int64
 	Experiments  []Experiment
@@ -28,20 +28,20 @@ type ReplicaSet struct {
 	Hash   string
 	Status Status
 	Age    time.Duration
-	// Tags are the parts that the version plays, none for an old one.
+	// Tags are the roles of the version, none for an old one.
 	Tags []Tag
 	// Images of its containers, in their order.
 	Images []string
 	// Desired, Current and Available are numbers of pods.
 	Desired, Current, Available int32
-	// Delay is set while the version no longer serves and is kept for a while: how long still, at least 0.
+	// Delay is set while the version no longer serves and is kept for some time: the time left, at least 0.
 	Delay *time.Duration
 	Pods  []Pod
 }
 
 func (rs ReplicaSet) is(t Tag) bool { return slices.Contains(rs.Tags, t) }
 
-// revisionsOf groups what is the Rollout's own by revision, newest first.
+// revisionsOf groups the Rollout's objects by revision, newest first.
 func revisionsOf(o Objects, now time.Time) []Revision {
 	byNumber := map[int64]*Revision{}
 	of := func(owned metav1.Object) *Revision {
@@ -80,7 +80,7 @@ func revisionsOf(o Objects, now time.Time) []Revision {
 	return revisions
 }
 
-// controlled are the objects that belong to an owner.
+// controlled are the objects that an owner controls.
 func controlled[T metav1.Object](all []T, owner metav1.Object) []T {
 	var own []T
 	for _, obj := range all {
@@ -124,7 +124,7 @@ func replicaSetOf(rs *appsv1.ReplicaSet, pods []*corev1.Pod, now time.Time) Repl
 	return v
 }
 
-// tagsOf are the parts that the version of this hash plays.
+// tagsOf are the roles of the version with this hash.
 func tagsOf(ro *v1alpha1.Rollout, hash string) []Tag {
 	s := ro.Status
 	if hash == "" {
@@ -146,7 +146,7 @@ func tagsOf(ro *v1alpha1.Rollout, hash string) []Tag {
 			return append(tags, TagPreview)
 		}
 	case ro.Spec.Strategy.Canary != nil:
-		canary := !stable && hash == s.CurrentPodHash && s.StableRS != "" // the very first version is nobody's canary
+		canary := !stable && hash == s.CurrentPodHash && s.StableRS != "" // the very first version is not a canary
 		if canary {
 			tags = append(tags, TagCanary)
 		}
@@ -174,7 +174,7 @@ func delayOf(rs *appsv1.ReplicaSet, now time.Time) *time.Duration {
 	return &left
 }
 
-// replicaSetStatus is the first that fits.
+// replicaSetStatus is the first that matches.
 func replicaSetStatus(rs *appsv1.ReplicaSet, v ReplicaSet) Status {
 	for _, c := range rs.Status.Conditions {
 		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
@@ -182,7 +182,7 @@ func replicaSetStatus(rs *appsv1.ReplicaSet, v ReplicaSet) Status {
 		}
 	}
 	switch {
-	case v.Desired == 0 && v.Current == 0: // pods that are on their way out do not count
+	case v.Desired == 0 && v.Current == 0: // pods that are terminating do not count
 		return Status{Icon: IconIdle, Text: "ScaledDown"}
 	case slices.ContainsFunc(v.Pods, func(p Pod) bool { return p.Status.Icon == IconDegraded }):
 		return Status{Icon: IconDegraded, Text: "Degraded"}
@@ -192,8 +192,8 @@ func replicaSetStatus(rs *appsv1.ReplicaSet, v ReplicaSet) Status {
 	return Status{Icon: IconHealthy, Text: "Healthy"}
 }
 
-// imagesOf are the images of all versions that play a part or have pods; the stable version's first, since an update goes from
-// these to the others.
+// imagesOf are the images of all versions that have a role or pods; the stable version's first, since an update starts from
+// it.
 func imagesOf(versions []ReplicaSet) []Image {
 	var sets []ReplicaSet
 	for _, rs := range versions {

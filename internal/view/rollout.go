@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Objects are all that a picture is made of: of a Rollout or, where that is nil, of an Experiment. Others that do not belong to it
-// do no harm.
+// Objects are all the objects of a picture: of a Rollout or, if that is nil, of an Experiment. Objects that do not belong to
+// it are ignored.
 type Objects struct {
 	Rollout    *v1alpha1.Rollout
 	Experiment *v1alpha1.Experiment
@@ -22,15 +22,15 @@ type Objects struct {
 	AnalysisRuns []*v1alpha1.AnalysisRun
 }
 
-// Picture is a [Rollout] or an [Experiment] as a person sees it.
+// Picture is a [Rollout] or an [Experiment] as users see it.
 type Picture interface {
 	// Text is the whole picture.
 	Text(TextOptions) string
-	// Summary is one line that stays the same as long as nothing happens.
+	// Summary is one line that stays the same as long as nothing changes.
 	Summary() string
 }
 
-// Look is what a person sees of the objects at this moment. One of Rollout and Experiment must be there.
+// Look is what users see of the objects now. Either Rollout or Experiment must be set.
 func Look(o Objects, now time.Time) Picture {
 	if o.Rollout == nil {
 		return ExperimentOf(o, now)
@@ -38,26 +38,26 @@ func Look(o Objects, now time.Time) Picture {
 	return Of(o, now)
 }
 
-// Rollout is what a person sees of a Rollout.
+// Rollout is what users see of a Rollout.
 type Rollout struct {
 	Name      string
 	Namespace string
 	Age       time.Duration
-	// Status is the phase and, in Message, what it waits for or was caused by.
+	// Status is the phase and, in Message, what it waits for or what caused it.
 	Status Status
-	// Unobserved: the controller has not looked at the spec as it is; what is said here is about an earlier one.
+	// Unobserved: the controller has not reconciled the current spec; the rest of this is about an earlier one.
 	Unobserved bool
-	// Warnings are what a person should know although it holds nothing up.
+	// Warnings are problems that users should know about although they block nothing.
 	Warnings []string
 
 	Strategy Strategy
 	// Steps of a canary, and how many of them are done.
 	Steps     []Step
 	StepsDone int
-	// SetWeight and ActualWeight are a canary's share of the traffic, as it should be and as it is.
+	// SetWeight and ActualWeight are a canary's share of the traffic, as desired and as it is.
 	SetWeight    int32
 	ActualWeight int32
-	// Pause is the timed pause in force, nil if there is none.
+	// Pause is the timed pause in effect, nil if there is none.
 	Pause  *Pause
 	Images []Image
 	// Replicas are the numbers of pods.
@@ -80,16 +80,16 @@ type Replicas struct {
 	Desired, Current, Updated, Ready, Available int32
 }
 
-// Image is a container image that runs, and the parts that its versions play.
+// Image is a container image that runs, and the roles of its versions.
 type Image struct {
 	Name string
 	Tags []Tag
 }
 
-// Tag is a part that a version plays.
+// Tag is the role of a version.
 type Tag string
 
-// The parts.
+// The roles.
 const (
 	TagStable  Tag = "stable"
 	TagCanary  Tag = "canary"
@@ -99,7 +99,7 @@ const (
 	TagPong    Tag = "pong"
 )
 
-// Of is what a person sees at this moment.
+// Of is what users see now.
 func Of(o Objects, now time.Time) Rollout {
 	ro := o.Rollout
 	r := Rollout{
@@ -134,7 +134,7 @@ func Of(o Objects, now time.Time) Rollout {
 	return r
 }
 
-// CurrentStep is the step that is being done, nil if there are none or all are done.
+// CurrentStep is the current step, nil if there are none or all are complete.
 func (r Rollout) CurrentStep() *Step {
 	if r.StepsDone >= len(r.Steps) {
 		return nil
@@ -151,7 +151,7 @@ func (r Rollout) ReplicaSets() []ReplicaSet {
 	return all
 }
 
-// everyReplicaSet are those of experiments as well.
+// everyReplicaSet includes those of experiments.
 func (r Rollout) everyReplicaSet() []ReplicaSet {
 	all := r.ReplicaSets()
 	for _, rev := range r.Revisions {

@@ -7,30 +7,31 @@ import (
 	"time"
 )
 
-// Simulation is an update as it would go, from the new template on.
+// Simulation is an update as it would go, starting with the new template.
 type Simulation struct {
 	Rollout string `json:"rollout"`
 	// Strategy is Canary or BlueGreen.
 	Strategy string `json:"strategy"`
-	// Steps of a canary, as their spec has them.
+	// Steps of a canary, as in its spec.
 	Steps   []string `json:"steps,omitempty"`
 	Moments []Moment `json:"moments"`
 	// Measured are the measurements of all analyses.
 	Measured []Measured `json:"measured,omitempty"`
 	Summary  Played     `json:"summary"`
-	// Warnings are what is unwise in the spec, or what the picture cannot show.
+	// Warnings are bad practices in the spec, and what the picture cannot show.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Moment is what has changed at an instant, and how things are behind it.
+// Moment is what changed at an instant, and the state afterwards.
 type Moment struct {
 	// At is the time since the new template, in seconds.
 	At Seconds `json:"at"`
-	// Done is what was done, Waiting what is waited for. Acts are those of Done that came from outside.
+	// Done is what was done, Waiting is what the rollout waits for. Acts are the parts of Done that came from outside.
 	Done    []string `json:"done,omitempty"`
 	Acts    []string `json:"acts,omitempty"`
 	Waiting string   `json:"waiting,omitempty"`
-	// Step is the current step, counted from one, and Steps how many there are; none for blue-green. StepsDone: they are all done.
+	// Step is the current step, counted from one, and Steps is how many there are; none for blue-green. StepsDone: all of
+	// them are complete.
 	Step      int  `json:"step,omitempty"`
 	Steps     int  `json:"steps,omitempty"`
 	StepsDone bool `json:"stepsDone,omitempty"`
@@ -41,7 +42,7 @@ type Moment struct {
 	Versions []Pods  `json:"versions"`
 }
 
-// Measured is a measurement, and how it was judged.
+// Measured is a measurement and its result.
 type Measured struct {
 	At     Seconds `json:"at"`
 	Metric string  `json:"metric"`
@@ -54,7 +55,7 @@ type Pods struct {
 	Wanted    int    `json:"wanted"`
 	Pods      int    `json:"pods"`
 	Available int    `json:"available"`
-	// Experiment: they are those of a template of an Experiment.
+	// Experiment: the pods of a template of an Experiment.
 	Experiment bool `json:"experiment,omitempty"`
 }
 
@@ -63,12 +64,12 @@ type Played struct {
 	// Phase at the end.
 	Phase   string `json:"phase"`
 	Message string `json:"message,omitempty"`
-	// Promoted: the new version is the stable one at the end. Aborted: the update was given up.
+	// Promoted: the new version is stable at the end. Aborted: the update was aborted.
 	Promoted bool `json:"promoted"`
 	Aborted  bool `json:"aborted"`
-	// Duration until nothing happened any more.
+	// Duration is the time until nothing changed anymore.
 	Duration Seconds `json:"duration"`
-	// MostPods is how many pods there were at most, LeastAvailable how many could serve at least.
+	// MostPods is the highest number of pods, LeastAvailable the lowest number of available pods.
 	MostPods       int `json:"mostPods"`
 	LeastAvailable int `json:"leastAvailable"`
 	// Passes is how often the controller decided.
@@ -98,7 +99,7 @@ func (s Seconds) String() string {
 	return text
 }
 
-// Text is the picture for a terminal, or for a pipe where Width is 0.
+// Text is the picture for a terminal, or for a pipe if Width is 0.
 func (s Simulation) Text(o TextOptions) string { return draw(o, s.lines) }
 
 func (s Simulation) lines(_ fold, limit int) []line {
@@ -119,16 +120,16 @@ func (s Simulation) lines(_ fold, limit int) []line {
 			if i > 0 {
 				text = "  " + text
 			}
-			lines = append(lines, line{{text: text, colour: yellow}})
+			lines = append(lines, line{{text: text, color: yellow}})
 		}
 	}
 	return lines
 }
 
-// momentIndent is where what happened at an instant begins.
+// momentIndent is the column where the events of an instant begin.
 const momentIndent = 10
 
-// state is the phase, and what is said about it.
+// state is the phase and its message.
 func (m Moment) state() string { return state(m.Phase, m.Message) }
 
 func state(phase, message string) string {
@@ -138,7 +139,8 @@ func state(phase, message string) string {
 	return phase + ": " + message
 }
 
-// lines are those of the moment. What is said about the phase is left out if it has been told and takes lines of its own.
+// lines are the lines of the moment. The message of the phase is left out if it was already shown and would take its own
+// lines.
 func (m Moment) lines(limit int, told bool) []line {
 	head := []string{}
 	if m.Steps > 0 {
@@ -160,19 +162,19 @@ func (m Moment) lines(limit int, told bool) []line {
 	}
 	fits := width(state) <= left
 	if fits {
-		first = append(first, span{text: "  "}, span{text: state, colour: phaseColour(m.Phase)})
+		first = append(first, span{text: "  "}, span{text: state, color: phaseColor(m.Phase)})
 	}
 	lines := []line{first}
-	add := func(mark, text string, c colour) {
+	add := func(mark, text string, c color) {
 		for i, part := range folded(text, limit-momentIndent-4) {
 			if i > 0 {
 				mark = " "
 			}
-			lines = append(lines, line{{text: strings.Repeat(" ", momentIndent)}, {text: mark + " ", colour: c}, {text: part, colour: c}})
+			lines = append(lines, line{{text: strings.Repeat(" ", momentIndent)}, {text: mark + " ", color: c}, {text: part, color: c}})
 		}
 	}
 	if !fits {
-		add("=", state, phaseColour(m.Phase))
+		add("=", state, phaseColor(m.Phase))
 	}
 	for _, d := range m.Done {
 		add("+", d, "")
@@ -183,7 +185,7 @@ func (m Moment) lines(limit int, told bool) []line {
 	return lines
 }
 
-func phaseColour(phase string) colour {
+func phaseColor(phase string) color {
 	switch phase {
 	case "Healthy":
 		return green
@@ -202,7 +204,7 @@ func (p Played) lines(limit int) []line {
 		if i == 0 {
 			label = "Status:"
 		}
-		lines = append(lines, field(label, span{text: part, colour: phaseColour(p.Phase)}))
+		lines = append(lines, field(label, span{text: part, color: phaseColor(p.Phase)}))
 	}
 	return append(lines,
 		field("Most pods:", span{text: fmt.Sprint(p.MostPods)}),
@@ -210,7 +212,7 @@ func (p Played) lines(limit int) []line {
 	)
 }
 
-// result is how it ends, in words.
+// result is how the simulation ends, in words.
 func (p Played) result() string {
 	switch {
 	case p.Aborted:
@@ -223,10 +225,11 @@ func (p Played) result() string {
 	return "not finished"
 }
 
-// chartHeight is how many rows of a terminal the pods take.
+// chartHeight is the height of the chart of pods, in rows of a terminal.
 const chartHeight = 8
 
-// chart draws the available pods of the new version, those of others, and pods that are not available, over the time.
+// chart draws the available pods of the new version, the available pods of others, and the pods that are not available, over
+// time.
 func (s Simulation) chart(limit int) []line {
 	columns := max(20, min(limit, 120)-8)
 	end := time.Duration(s.Summary.Duration)
@@ -245,8 +248,8 @@ func (s Simulation) chart(limit int) []line {
 		for c := range columns {
 			at := s.at(time.Duration(float64(end) * float64(c) / float64(columns-1)))
 			level := (float64(row) - 0.5) * float64(top) / float64(rows)
-			mark, colour := at.mark(level)
-			l = append(l, span{text: mark, colour: colour})
+			mark, color := at.mark(level)
+			l = append(l, span{text: mark, color: color})
 		}
 		lines = append(lines, l)
 	}
@@ -258,12 +261,12 @@ func (s Simulation) chart(limit int) []line {
 	lines = append(lines, weights)
 	right := Seconds(end).String()
 	lines = append(lines, line{{text: "     0s" + strings.Repeat(" ", max(1, columns-2-len(right))) + right}})
-	legend := line{{text: "     "}, {text: "█", colour: green}, {text: " new  "}, {text: "▓", colour: cyan}, {text: " others  "}}
+	legend := line{{text: "     "}, {text: "█", color: green}, {text: " new  "}, {text: "▓", color: cyan}, {text: " others  "}}
 	if slices.ContainsFunc(s.Moments, func(m Moment) bool { return m.stack().trial > 0 }) {
-		legend = append(legend, span{text: "▒", colour: yellow}, span{text: " experiments  "})
+		legend = append(legend, span{text: "▒", color: yellow}, span{text: " experiments  "})
 	}
 	return append(lines,
-		append(legend, span{text: "░", colour: faint}, span{text: " not available"}),
+		append(legend, span{text: "░", color: faint}, span{text: " not available"}),
 		line{{text: "   % the new version's share of the traffic"}})
 }
 
@@ -279,8 +282,8 @@ func (s Simulation) at(t time.Duration) Moment {
 	return last
 }
 
-// mark is what stands at a height of the chart: the new version at the bottom.
-func (m Moment) mark(level float64) (string, colour) {
+// mark is the character at a height of the chart: the new version is at the bottom.
+func (m Moment) mark(level float64) (string, color) {
 	s := m.stack()
 	switch {
 	case level <= float64(s.fresh):
@@ -313,13 +316,13 @@ func (m Moment) stack() (s stack) {
 	return s
 }
 
-// NewVersion is what the version is called that a simulation updates to, OldVersion what was there before.
+// NewVersion is the name of the version that a simulation updates to, OldVersion of the one before.
 const (
 	NewVersion = "new"
 	OldVersion = "old"
 )
 
-// folded breaks a text into lines of so many columns.
+// folded breaks a text into lines of a given width.
 func folded(text string, columns int) []string {
 	columns = max(columns, 20)
 	var lines []string

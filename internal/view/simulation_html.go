@@ -7,15 +7,15 @@ import (
 	"github.com/sluice-delivery/sluice/internal/clean"
 )
 
-// HTML is a page that needs nothing else: no script, no font, no other file.
+// HTML is a self-contained page: no script, no font, no other file.
 func (s Simulation) HTML() (string, error) {
 	var b strings.Builder
 	err := simulationPage.Execute(&b, struct {
 		Simulation
-		Chart   template.HTML
-		Colours template.CSS
-		Result  string
-	}{s, template.HTML(s.picture().inline()), pictureColours, s.Summary.result()}) //nolint:gosec // all texts in it are escaped
+		Chart  template.HTML
+		Colors template.CSS
+		Result string
+	}{s, template.HTML(s.picture().inline()), pictureColors, s.Summary.result()}) //nolint:gosec // all texts in it are escaped
 	return clean.Text(b.String()), err
 }
 
@@ -26,7 +26,7 @@ var simulationPage = template.Must(template.New("simulation").Parse(`<!DOCTYPE h
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{{.Rollout}}: how the update would go</title>
 <style>
-{{.Colours}}
+{{.Colors}}
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.4rem; margin: 0 0 .2rem; }
 .lead, td.at, .wait { color: var(--faint); }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// SVG is the picture of a simulation as a file of its own: what each step asks for, the pods of each version, the new version's share of
-// the traffic, what came from outside and what was measured, over the time.
+// SVG is the picture of a simulation as a standalone file: what each step requests, the pods of each version, the new
+// version's share of the traffic, events from outside and measurements, over time.
 func (s Simulation) SVG() string { return s.picture().file() }
 
 // The sizes in a picture, in its own units.
@@ -20,14 +20,14 @@ const (
 	pictureRow, picturePods    = 16, 190
 	pictureAxis, pictureLegend = 24, 26
 	pictureLetter              = 6.3   // the width of a letter
-	pictureLabel, pictureTicks = 14, 9 // how many letters a label has at most, and how many times are written
+	pictureLabel, pictureTicks = 14, 9 // how many letters a label has at most, and how many times are labeled
 )
 
 // picture draws a simulation.
 type picture struct {
 	Simulation
 	out strings.Builder
-	// end is the time at the right edge, top and bottom where the pods are drawn.
+	// end is the time at the right edge; top and bottom are where the pods are drawn.
 	end         time.Duration
 	top, bottom float64
 	height      float64
@@ -35,7 +35,7 @@ type picture struct {
 
 func (s Simulation) picture() *picture {
 	p := &picture{Simulation: s}
-	p.end = max(time.Second, time.Duration(float64(s.Summary.Duration)*1.05)) // to see what it ends in
+	p.end = max(time.Second, time.Duration(float64(s.Summary.Duration)*1.05)) // room to show the final state
 	p.steps()
 	p.acts()
 	p.bottom = p.top + picturePods
@@ -49,8 +49,8 @@ func (s Simulation) picture() *picture {
 	return p
 }
 
-// pictureColours are for light paper and for dark.
-const pictureColours = `:root { color-scheme: light dark; --ink: #1b2330; --paper: #fff; --faint: #5d6875; --line: #dfe3e9; --band: #eef1f5; --fresh: #2f9e5f; --others: #5b8def; --trial: #a86fd8; --rest: #c3cad3; --weight: #b4380f; --warn: #8a5a00; }
+// pictureColors are for light paper and for dark.
+const pictureColors = `:root { color-scheme: light dark; --ink: #1b2330; --paper: #fff; --faint: #5d6875; --line: #dfe3e9; --band: #eef1f5; --fresh: #2f9e5f; --others: #5b8def; --trial: #a86fd8; --rest: #c3cad3; --weight: #b4380f; --warn: #8a5a00; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --paper: #14181f; --faint: #9aa5b3; --line: #2d3541; --band: #1f2630; --fresh: #37a869; --others: #5c88e8; --trial: #b98ae6; --rest: #4a5463; --weight: #ff9466; --warn: #e6b450; } }
 .timeline { width: 100%; height: auto; display: block; font-family: system-ui, sans-serif; }
 .timeline text { fill: var(--faint); font-size: 12px; } .timeline .strong { fill: var(--ink); font-weight: 600; font-size: 13px; }
@@ -61,15 +61,15 @@ const pictureColours = `:root { color-scheme: light dark; --ink: #1b2330; --pape
 .timeline .bad { fill: var(--weight); } .timeline .unsure { fill: var(--warn); }
 `
 
-// inline is the picture as a part of a page that has its colours.
+// inline is the picture as part of a page that defines its colors.
 func (p *picture) inline() string { return p.svg("", "") }
 
-// file is the picture with its colours and a title.
+// file is the picture with its own colors and a title.
 func (p *picture) file() string {
 	title := fmt.Sprintf(`<text class="strong" x="12" y="22">%s</text><text x="%d" y="22" text-anchor="end">%s</text>`,
 		shown(p.Rollout+": "+p.Strategy), pictureWidth-12, shown(p.Summary.sentence()))
 	paper := fmt.Sprintf(`<rect class="paper" x="0.5" y="0.5" width="%d" height="%.0f" rx="8"/>`, pictureWidth-1, p.height-1)
-	return p.svg(` xmlns="http://www.w3.org/2000/svg"`, "<style>\n"+pictureColours+"</style>\n"+paper+"\n"+title) + "\n"
+	return p.svg(` xmlns="http://www.w3.org/2000/svg"`, "<style>\n"+pictureColors+"</style>\n"+paper+"\n"+title) + "\n"
 }
 
 func (p *picture) svg(attributes, before string) string {
@@ -83,25 +83,25 @@ func (p *picture) svg(attributes, before string) string {
 
 // sentence is the result in a line.
 func (p Played) sentence() string {
-	return fmt.Sprintf("%s after %s · most pods %d · least capacity %d", p.result(), p.Duration, p.MostPods, p.LeastAvailable)
+	return fmt.Sprintf("%s after %s · most pods %d · lowest capacity %d", p.result(), p.Duration, p.MostPods, p.LeastAvailable)
 }
 
 func (p *picture) x(at time.Duration) float64 {
 	return pictureLeft + (pictureWidth-pictureLeft-pictureRight)*float64(min(at, p.end))/float64(p.end)
 }
 
-// y is the height of a part of the most pods, or of all traffic.
+// y is the height of a share of the most pods, or of all traffic.
 func (p *picture) y(share float64) float64 { return p.bottom - picturePods*share }
 
 func (p *picture) draw(format string, args ...any) { fmt.Fprintf(&p.out, format+"\n", args...) }
 
-// phase is a time in which a step is the current one.
+// phase is a period with the same current step.
 type phase struct {
 	from, to time.Duration
 	text     string
 }
 
-// steps draws a band of what each step asks for.
+// steps draws a band with what each step requests.
 func (p *picture) steps() {
 	p.top = pictureHead
 	if len(p.Steps) == 0 {
@@ -159,7 +159,7 @@ func (p *picture) label(text string, y float64) {
 	p.draw(`<text x="%d" y="%.1f" text-anchor="end">%s</text>`, pictureLeft-8, y, shown(text))
 }
 
-// acts draws what came from outside, in as many rows as it takes for none to cover another.
+// acts draws events from outside, in as many rows as needed so that none covers another.
 func (p *picture) acts() {
 	var ends []float64 // of the rows
 	y := func(row int) float64 { return p.top + float64(row+1)*pictureRow - 4 }
@@ -180,7 +180,7 @@ func (p *picture) acts() {
 	p.top += float64(len(ends))*pictureRow + 4
 }
 
-// marks draws lines from what came from outside down to the time.
+// marks draws lines from events down to the time axis.
 func (p *picture) marks() {
 	for _, m := range p.Moments {
 		if x := p.x(time.Duration(m.At)); len(m.Acts) > 0 {
@@ -250,7 +250,7 @@ func (p *picture) lanes() {
 	for _, m := range p.Measured {
 		x, key := p.x(time.Duration(m.At)), m.Metric+m.Phase
 		if last, ok := drawn[key]; ok && x-last < 3 {
-			continue // it could not be told from the last one
+			continue // it would be indistinguishable from the previous one
 		}
 		drawn[key] = x
 		p.draw(`<circle class="%s" cx="%.1f" cy="%.1f" r="3.5"/>`, judged(m.Phase), x, row(m.Metric))
@@ -268,7 +268,7 @@ func judged(phase string) string {
 	return "unsure"
 }
 
-// axis writes the times.
+// axis draws the times.
 func (p *picture) axis() {
 	step := time.Duration(0)
 	for _, step = range []time.Duration{
@@ -286,7 +286,7 @@ func (p *picture) axis() {
 	p.height += pictureAxis
 }
 
-// legend says what the colours mean that are in the picture.
+// legend explains the colors in the picture.
 func (p *picture) legend() {
 	var all stack
 	for _, m := range p.Moments {

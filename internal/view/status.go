@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Icon is one character that says how a thing is doing.
+// Icon is one character that shows how an object is doing.
 type Icon string
 
 // The icons of a status.
@@ -22,20 +22,20 @@ const (
 	IconPending     Icon = "◷"
 )
 
-// Status is how a thing is doing.
+// Status is the state of an object.
 type Status struct {
 	Icon Icon
 	// Text is one word: a phase, or the reason that Kubernetes gives.
 	Text string
-	// Message is a sentence about it, empty where there is nothing to say.
+	// Message is a sentence about it, empty if there is none.
 	Message string
 }
 
-// String is the status without its message, as it stands in tables.
+// String is the status without its message, as in tables.
 func (s Status) String() string { return string(s.Icon) + " " + s.Text }
 
-// statusOf is status.phase and status.message, unless a client can tell that the controller has not seen yet what a user has just
-// done (behaviour.md A13.3): who asks right after a change must not be told that all is well.
+// statusOf is status.phase and status.message, unless the client can tell that the controller has not yet seen a user's last
+// change: a user who checks right after a change must not see the state before it.
 func statusOf(ro *v1alpha1.Rollout) Status {
 	if broken := ro.Unreadable.Of("spec"); len(broken) > 0 && !strings.HasPrefix(ro.Status.Message, v1alpha1.ReasonInvalidSpec) {
 		return unreadable(broken)
@@ -51,12 +51,12 @@ func statusOf(ro *v1alpha1.Rollout) Status {
 	return Status{Icon: phaseIcon(ro.Status.Phase), Text: string(ro.Status.Phase), Message: ro.Status.Message}
 }
 
-// specObserved reports whether the controller has looked at the spec as it is.
+// specObserved reports whether the controller has reconciled the current spec.
 func specObserved(ro *v1alpha1.Rollout) bool {
 	return observed(ro.Status.ObservedGeneration, ro.Generation) && ro.Status.Phase != ""
 }
 
-// unreadable is the status of an object whose spec cannot be read, whether or not a controller has said so.
+// unreadable is the status of an object whose spec does not parse, whether or not a controller has said so.
 func unreadable(fields v1alpha1.Unreadable) Status {
 	return Status{
 		Icon: IconDegraded, Text: string(v1alpha1.RolloutPhaseDegraded),
@@ -68,8 +68,8 @@ func progressing(message string) Status {
 	return Status{Icon: IconProgressing, Text: string(v1alpha1.RolloutPhaseProgressing), Message: message}
 }
 
-// observed reports whether a status that was written for one generation is about this one. Very old objects have a hash where
-// the generation should be: what is not a number, or one too high, counts as observed.
+// observed reports whether a status that was written for one generation is about this one. Very old objects have a hash
+// instead of the generation: anything that is not a number, or too high a number, counts as observed.
 func observed(written string, generation int64) bool {
 	n, err := strconv.ParseInt(written, 10, 64)
 	return err != nil || n >= generation

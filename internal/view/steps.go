@@ -12,12 +12,12 @@ import (
 type Step struct {
 	// Text says what it does: "setWeight: 10".
 	Text string
-	// Waits says what ends the step where it is a person who does: an indefinite pause.
+	// Waits says what ends the step if only a user can: an indefinite pause.
 	Waits bool
 	State StepState
 }
 
-// StepState is where the update stands with a step.
+// StepState is the progress of a step.
 type StepState string
 
 // The states of a step.
@@ -35,7 +35,7 @@ type Pause struct {
 // Remaining is how long the pause will last from now.
 func (p Pause) Remaining() time.Duration { return p.Total - p.Elapsed }
 
-// stepsOf are the steps and how many of them are done. No step is current while the update is aborted.
+// stepsOf are the steps and how many of them are complete. No step is current while the update is aborted.
 func stepsOf(ro *v1alpha1.Rollout) (steps []Step, done int) {
 	list := ro.Spec.Strategy.Canary.Steps
 	done = stepIndex(ro)
@@ -53,8 +53,8 @@ func stepsOf(ro *v1alpha1.Rollout) (steps []Step, done int) {
 	return steps, done
 }
 
-// stepIndex is the index of the current step, the number of steps when all are done. It never points beyond a list of steps
-// that has just become shorter.
+// stepIndex is the index of the current step, or the number of steps if all are complete. It never exceeds the length of a
+// list that was just shortened.
 func stepIndex(ro *v1alpha1.Rollout) int {
 	if ro.Status.CurrentStepIndex == nil {
 		return 0
@@ -114,7 +114,7 @@ func experimentText(e *v1alpha1.RolloutExperimentStep) string {
 	return text
 }
 
-// pauseOf is the timed pause in force.
+// pauseOf is the timed pause in effect.
 func pauseOf(ro *v1alpha1.Rollout, now time.Time) *Pause {
 	for _, c := range ro.Status.PauseConditions {
 		if total := pauseLength(ro, c.Reason); total > 0 {
@@ -124,7 +124,7 @@ func pauseOf(ro *v1alpha1.Rollout, now time.Time) *Pause {
 	return nil
 }
 
-// pauseLength is how long a pause for this reason lasts, zero if only a person ends it.
+// pauseLength is how long a pause for this reason lasts, zero if only a user ends it.
 func pauseLength(ro *v1alpha1.Rollout, reason v1alpha1.PauseReason) time.Duration {
 	canary, blueGreen := ro.Spec.Strategy.Canary, ro.Spec.Strategy.BlueGreen
 	switch {
@@ -133,7 +133,7 @@ func pauseLength(ro *v1alpha1.Rollout, reason v1alpha1.PauseReason) time.Duratio
 		if step.Pause == nil || step.Pause.Duration == nil {
 			return 0
 		}
-		length, _ := spec.PauseDuration(*step.Pause.Duration) // what cannot be read never ends by itself
+		length, _ := spec.PauseDuration(*step.Pause.Duration) // a duration that does not parse never ends by itself
 		return length
 	case reason == v1alpha1.PauseReasonBlueGreenPause && blueGreen != nil:
 		return time.Duration(blueGreen.AutoPromotionSeconds) * time.Second
@@ -141,7 +141,7 @@ func pauseLength(ro *v1alpha1.Rollout, reason v1alpha1.PauseReason) time.Duratio
 	return 0
 }
 
-// setWeight is the canary's share at the current step (behaviour.md A6.1).
+// setWeight is the canary's desired share at the current step.
 func setWeight(ro *v1alpha1.Rollout) int32 {
 	steps, current := ro.Spec.Strategy.Canary.Steps, stepIndex(ro)
 	switch {
@@ -158,8 +158,7 @@ func setWeight(ro *v1alpha1.Rollout) int32 {
 	return 0
 }
 
-// actualWeight is the share that the canary really has: what the routers were set to, or without one its share of the pods that
-// are available.
+// actualWeight is the canary's actual share: what the routers were set to, or without one its share of the available pods.
 func actualWeight(ro *v1alpha1.Rollout, revisions []Revision) int32 {
 	canary := ro.Spec.Strategy.Canary
 	switch {

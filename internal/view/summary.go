@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Summary is how the Rollout is doing in one line, for logs. It is the same as long as nothing happens: no ages, no countdowns.
+// Summary is the state of the Rollout in one line, for logs. It stays the same as long as nothing changes: no ages, no
+// countdowns.
 //
 //	॥ Paused - CanaryPauseStep; step 2/4 (pause: 10s); weight 10; canary 1/1, stable 9/9
 func (r Rollout) Summary() string {
@@ -43,7 +44,7 @@ func (r Rollout) Summary() string {
 	return oneLine(strings.Join(parts, "; "))
 }
 
-// updating is true while two versions play a part.
+// updating is true while two versions have a role.
 func (r Rollout) updating() bool {
 	return slices.ContainsFunc(r.ReplicaSets(), func(rs ReplicaSet) bool { return rs.is(TagCanary) })
 }
@@ -59,7 +60,7 @@ func (r Rollout) sizes() string {
 		switch {
 		case len(rs.Tags) > 0:
 			name = string(rs.Tags[0])
-		case i == 0: // so new that the status does not know of it yet
+		case i == 0: // too new for the status to include it
 			name = "new"
 		}
 		size := fmt.Sprintf("%s %d/%d", name, rs.Available, rs.Desired)
@@ -71,7 +72,7 @@ func (r Rollout) sizes() string {
 	return strings.Join(sizes, ", ")
 }
 
-// troubles are the pods that are in trouble, one for each kind of it.
+// troubles are the pods in trouble, one for each kind of trouble.
 func troubles(sets []ReplicaSet) []string {
 	count := map[string]int{}
 	var reasons []string

@@ -7,22 +7,22 @@ import (
 	"github.com/sluice-delivery/sluice/internal/clean"
 )
 
-// row is a line of the tree. Branch is what hangs it up on the lines above, icon and all; it is never cut.
+// row is a line of the tree. Branch connects it to the lines above, including the icon; it is never cut.
 type row struct {
 	branch, name, kind string
 	status             Status
 	age, info          string
 }
 
-// The least that is left of a column when there is not enough room for all. Info has the important things first.
+// The minimum width of a column when there is not enough room. Info has the important things first.
 const (
 	leastName = 16
 	leastInfo = 10 // "ready:1/1" and a space to the edge
 	gap       = "  "
 )
 
-// table lays rows out in columns. Where they need more than width columns, 0 being no limit, it shortens what is longest and tells
-// least: first the end of the info, then the middle of the names; then it leaves out the kinds, which the icons tell as well.
+// table lays rows out in columns. If they need more than width columns, with 0 for no limit, it first shortens the end of
+// the info, then the middle of the names, and then leaves out the kinds, which the icons show as well.
 func table(rows []row, limit int) []line {
 	rows = append([]row{{name: "NAME", kind: "KIND", status: Status{Text: "STATUS"}, age: "AGE", info: "INFO"}}, rows...)
 	var name, kind, status, ages, info int
@@ -51,11 +51,11 @@ func table(rows []row, limit int) []line {
 			l = append(l, span{text: pad(r.kind, kind) + gap})
 		}
 		l = append(l,
-			span{text: statusText(r.status), colour: iconColour(r.status.Icon)},
+			span{text: statusText(r.status), color: iconColor(r.status.Icon)},
 			span{text: strings.Repeat(" ", status-width(statusText(r.status))) + gap + pad(r.age, ages) + gap},
 			span{text: cut(r.info, info)})
 		if i == 0 {
-			l = line{{text: l.plain(), colour: bold}}
+			l = line{{text: l.plain(), color: bold}}
 		}
 		lines = append(lines, l)
 	}
@@ -77,28 +77,28 @@ func statusText(s Status) string {
 	return s.String()
 }
 
-// span is text of one colour, line what stands side by side.
+// span is text of one color, line is spans side by side.
 type (
 	span struct {
-		text   string
-		colour colour
+		text  string
+		color color
 	}
 	line []span
 )
 
-// colour is what a terminal is told, empty for its normal colour.
-type colour string
+// color is the ANSI code for the terminal, empty for its default color.
+type color string
 
 const (
-	red    colour = "31"
-	green  colour = "32"
-	yellow colour = "33"
-	cyan   colour = "36"
-	bold   colour = "1"
-	faint  colour = "2"
+	red    color = "31"
+	green  color = "32"
+	yellow color = "33"
+	cyan   color = "36"
+	bold   color = "1"
+	faint  color = "2"
 )
 
-func iconColour(i Icon) colour {
+func iconColor(i Icon) color {
 	switch i {
 	case IconHealthy:
 		return green
@@ -124,28 +124,28 @@ func (l line) plain() string {
 }
 
 // render cuts the line to limit columns, 0 being no limit, and drops spaces at its end.
-func (l line) render(limit int, colours bool) string {
+func (l line) render(limit int, colors bool) string {
 	text := strings.TrimRightFunc(oneLine(l.plain()), unicode.IsSpace)
 	if limit > 0 {
 		text = cut(text, limit)
 	}
-	if !colours {
+	if !colors {
 		return text
 	}
 	var b strings.Builder
 	for _, s := range l {
 		part := head(text, width(oneLine(s.text)))
 		text = text[len(part):]
-		if s.colour == "" || part == "" {
+		if s.color == "" || part == "" {
 			b.WriteString(part)
 			continue
 		}
-		b.WriteString("\x1b[" + string(s.colour) + "m" + part + "\x1b[0m")
+		b.WriteString("\x1b[" + string(s.color) + "m" + part + "\x1b[0m")
 	}
 	return b.String()
 }
 
 var spaces = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ")
 
-// oneLine is a text on one line, in which nothing steers the terminal: messages come from whoever runs the pods.
+// oneLine is a text on one line without control characters: messages come from anyone who runs the pods.
 func oneLine(s string) string { return clean.Text(spaces.Replace(s)) }

@@ -9,19 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// TextOptions say where a text goes.
+// TextOptions describe the terminal or pipe that the text is written to.
 type TextOptions struct {
 	// Width and Height are the terminal's. 0 is no limit: a pipe.
 	Width, Height int
-	// Colours are ANSI escape sequences.
-	Colours bool
+	// Colors are ANSI escape sequences.
+	Colors bool
 }
 
-// labelWidth is the column at which the values of the header begin; scripts rely on it.
+// labelWidth is the column where the values of the header begin; scripts rely on it.
 const labelWidth = 17
 
-// Text is the whole picture. Where it is higher than the terminal it is folded: first old versions without pods become one line,
-// then steps far from the current one, then the pods that are ready, then the numbers of the header.
+// Text is the whole picture. If it is higher than the terminal it is folded: first old versions without pods become one
+// line, then steps far from the current one, then the pods that are ready, then the numbers of the header.
 func (r Rollout) Text(o TextOptions) string { return draw(o, r.lines) }
 
 // draw draws lines, folded no more than is needed.
@@ -35,17 +35,17 @@ func draw(o TextOptions, folded func(f fold, limit int) []line) string {
 	}
 	if o.Height > 0 && len(lines) > o.Height {
 		hidden := len(lines) - o.Height + 1
-		lines = append(lines[:o.Height-1], line{{text: fmt.Sprintf("%s %d more lines", ellipsis, hidden), colour: faint}})
+		lines = append(lines[:o.Height-1], line{{text: fmt.Sprintf("%s %d more lines", ellipsis, hidden), color: faint}})
 	}
 	var b strings.Builder
 	for _, l := range lines {
-		b.WriteString(l.render(o.Width, o.Colours))
+		b.WriteString(l.render(o.Width, o.Colors))
 		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-// fold is how much of a picture is folded; each level folds what those before it do.
+// fold is how much of a picture is folded; each level includes those before it.
 type fold int
 
 const (
@@ -67,7 +67,7 @@ func (r Rollout) header(f fold, limit int) []line {
 	lines := []line{
 		field("Name:", span{text: r.Name}),
 		field("Namespace:", span{text: r.Namespace}),
-		field("Status:", span{text: r.Status.String(), colour: iconColour(r.Status.Icon)}),
+		field("Status:", span{text: r.Status.String(), color: iconColor(r.Status.Icon)}),
 	}
 	lines = append(lines, wrapped("Message:", r.Status.Message, limit)...)
 	for _, warning := range r.Warnings {
@@ -115,7 +115,7 @@ func (n Replicas) lines(f fold) []line {
 			n.Desired, n.Current, n.Updated, n.Ready, n.Available)})}
 	}
 	return []line{
-		{{text: "Replicas:", colour: bold}},
+		{{text: "Replicas:", color: bold}},
 		number("  Desired:", n.Desired),
 		number("  Current:", n.Current),
 		number("  Updated:", n.Updated),
@@ -125,12 +125,12 @@ func (n Replicas) lines(f fold) []line {
 }
 
 func field(label string, value ...span) line {
-	return append(line{{text: pad(label, labelWidth), colour: bold}}, value...)
+	return append(line{{text: pad(label, labelWidth), color: bold}}, value...)
 }
 
 func number(label string, n int32) line { return field(label, span{text: strconv.Itoa(int(n))}) }
 
-// wrapped is a text that goes on below itself where it is too long for one line. No text is no line.
+// wrapped is a text that continues on the next line if it is too long for one. An empty text is no line.
 func wrapped(label, text string, limit int) []line {
 	if text == "" {
 		return nil
@@ -147,8 +147,8 @@ func wrapped(label, text string, limit int) []line {
 	return lines
 }
 
-// spans are the image and its tags. Where there is not enough room it is the name that is cut: it begins with the registry, which
-// tells least, but it ends with the version.
+// spans are the image and its tags. If there is not enough room, the name is cut at its start: that is the registry, which
+// matters least; the version is at the end.
 func (i Image) spans(limit int) []span {
 	var tags []span
 	for n, t := range i.Tags {
@@ -156,7 +156,7 @@ func (i Image) spans(limit int) []span {
 		if n == 0 {
 			separator = " ("
 		}
-		tags = append(tags, span{text: separator}, span{text: string(t), colour: tagColour(t)})
+		tags = append(tags, span{text: separator}, span{text: string(t), color: tagColor(t)})
 	}
 	if len(tags) > 0 {
 		tags = append(tags, span{text: ")"})
@@ -168,7 +168,7 @@ func (i Image) spans(limit int) []span {
 	return append([]span{{text: name}}, tags...)
 }
 
-func tagColour(t Tag) colour {
+func tagColor(t Tag) color {
 	switch t {
 	case TagStable, TagActive:
 		return green
@@ -179,7 +179,7 @@ func tagColour(t Tag) colour {
 	return ""
 }
 
-// aroundCurrent is how many steps before and after the current one are left when steps are folded.
+// aroundCurrent is how many steps before and after the current one remain when steps are folded.
 const aroundCurrent = 2
 
 func (r Rollout) stepLines(f fold) []line {
@@ -201,7 +201,7 @@ func (r Rollout) stepLines(f fold) []line {
 		label = ""
 	}
 	if hidden > 0 {
-		lines = append(lines, field(label, span{text: fmt.Sprintf("%s %d more steps", ellipsis, hidden), colour: faint}))
+		lines = append(lines, field(label, span{text: fmt.Sprintf("%s %d more steps", ellipsis, hidden), color: faint}))
 	}
 	return lines
 }
@@ -210,12 +210,12 @@ func (r Rollout) stepSpans(i int, s Step) []span {
 	text := fmt.Sprintf("%*d  %s", len(strconv.Itoa(len(r.Steps))), i+1, s.Text)
 	switch s.State {
 	case StepDone:
-		return []span{{text: string(IconHealthy) + " ", colour: green}, {text: text, colour: faint}}
+		return []span{{text: string(IconHealthy) + " ", color: green}, {text: text, color: faint}}
 	case StepAhead:
 		return []span{{text: "  " + text}}
 	case StepCurrent:
 	}
-	spans := []span{{text: "▸ " + text, colour: yellow}}
+	spans := []span{{text: "▸ " + text, color: yellow}}
 	switch {
 	case r.Pause != nil:
 		return append(append(spans, span{text: gap}), r.Pause.bar()...)
@@ -231,19 +231,19 @@ const barWidth = 20
 func (p Pause) bar() []span {
 	filled := int(int64(barWidth) * int64(p.Elapsed) / int64(p.Total))
 	return []span{
-		{text: strings.Repeat("━", filled), colour: green},
-		{text: strings.Repeat("─", barWidth-filled), colour: faint},
+		{text: strings.Repeat("━", filled), color: green},
+		{text: strings.Repeat("─", barWidth-filled), color: faint},
 		{text: " " + human(p.Remaining()) + " left"},
 	}
 }
 
-// human is a duration as kubectl writes ages, rounded up: what has a moment left is not over.
+// human is a duration as kubectl writes ages, rounded up, so that it is not zero while time is left.
 func human(d time.Duration) string {
 	return duration.HumanDuration((d + time.Second - 1).Truncate(time.Second))
 }
 
-// Human is a length of time that is still to pass, in the words of kubectl.
+// Human is the time left, as kubectl writes durations.
 func Human(d time.Duration) string { return human(d) }
 
-// Age is a length of time that has passed, in the words of kubectl.
+// Age is the time that has passed, as kubectl writes it.
 func Age(d time.Duration) string { return duration.HumanDuration(d) }

@@ -85,9 +85,9 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestColours(t *testing.T) {
+func TestColors(t *testing.T) {
 	r := view.Of(pictures["canary-bad-image"]().Objects, now)
-	golden(t, "colours-80.txt", strings.ReplaceAll(r.Text(view.TextOptions{Width: 80, Colours: true}), "\x1b", "^"))
+	golden(t, "colors-80.txt", strings.ReplaceAll(r.Text(view.TextOptions{Width: 80, Colors: true}), "\x1b", "^"))
 }
 
 // What does not fit is folded, step by step, and never more than fits is drawn.
@@ -120,12 +120,12 @@ func TestWidth(t *testing.T) {
 		version(2, "b", "nginx:日本語", 1, waiting("ErrImagePull", "漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字\x1b[31m"))
 	r := view.Of(w.Objects, now)
 	for columns := 1; columns < 220; columns++ {
-		for _, colours := range []bool{false, true} {
-			text := r.Text(view.TextOptions{Width: columns, Colours: colours})
+		for _, colors := range []bool{false, true} {
+			text := r.Text(view.TextOptions{Width: columns, Colors: colors})
 			for line := range strings.Lines(text) {
 				line = strings.TrimSuffix(line, "\n")
-				if colours {
-					line = uncoloured(line)
+				if colors {
+					line = uncolored(line)
 				}
 				if n := view.Width(line); n > columns {
 					t.Fatalf("line of %d columns in a terminal of %d: %q", n, columns, line)
@@ -138,7 +138,7 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-func uncoloured(s string) string {
+func uncolored(s string) string {
 	for _, c := range []string{"0", "1", "2", "31", "32", "33", "36"} {
 		s = strings.ReplaceAll(s, "\x1b["+c+"m", "")
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// node is a thing in the tree and what belongs to it.
+// node is an item of the tree and its children.
 type node struct {
 	row
 	icon     string
@@ -36,7 +36,7 @@ func (r Rollout) tree(f fold) []row {
 	return root.rows("", "")
 }
 
-// old is a revision that plays no part and has no pods.
+// old is a revision that has no role and no pods.
 func (rev Revision) old() bool {
 	for _, rs := range rev.ReplicaSets {
 		if len(rs.Tags) > 0 || rs.Status.Icon != IconIdle || len(rs.Pods) > 0 {
@@ -117,7 +117,7 @@ func withMessage(words []string, message string) string {
 	return strings.TrimSpace(info + " " + strings.Join(strings.Fields(message), " "))
 }
 
-// rows draws the branches: own hangs the node itself up, below what belongs to it.
+// rows draws the branches: own connects the node itself, below connects its children.
 func (n node) rows(own, below string) []row {
 	n.branch = own + n.icon + " "
 	rows := []row{n.row}

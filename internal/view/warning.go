@@ -9,12 +9,12 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// warning are the conditions that warn where they are true.
+// warning are the conditions that are warnings when true.
 var warning = []v1alpha1.RolloutConditionType{
 	v1alpha1.ConditionCanaryOverload, v1alpha1.ConditionPodMetadataFailure, v1alpha1.ConditionRouteReleaseFailure,
 }
 
-// warningsOf are what a person should know although it holds nothing up.
+// warningsOf are problems that users should know about although they block nothing.
 func warningsOf(o Objects) []string {
 	var warnings []string
 	if text := stableGone(o); text != "" {
@@ -28,7 +28,8 @@ func warningsOf(o Objects) []string {
 	return warnings
 }
 
-// stableGone tells of an update whose stable version has no ReplicaSet any more: somebody deleted it.
+// stableGone reports an update whose stable version no longer has a ReplicaSet because someone
+// deleted it.
 func stableGone(o Objects) string {
 	s := o.Rollout.Status
 	if s.StableRS == "" || s.StableRS == s.CurrentPodHash {
@@ -39,6 +40,6 @@ func stableGone(o Objects) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("the ReplicaSet of the stable version, %s-%s, is gone: what is left serves, and an abort has no version to return to. "+
+	return fmt.Sprintf("the ReplicaSet of the stable version, %s-%s, was deleted: the remaining pods serve, and an abort has no version to return to. "+
 		"Promote this update, or apply the template of the version that you want", o.Rollout.Name, s.StableRS)
 }

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// ellipsis stands for what was cut.
+// ellipsis stands for the part that was cut.
 const ellipsis = "…"
 
 // width is how many columns of a terminal a text takes.
@@ -17,8 +17,8 @@ func width(s string) int {
 	return n
 }
 
-// runeWidth is 0 for what is drawn over the character before it, 2 for the wide characters of East Asia and for pictures, and 1
-// for the rest; characters that Unicode leaves to the context count as narrow, as in terminals of the West.
+// runeWidth is 0 for combining characters, 2 for wide East Asian characters and emoji, and 1 for the rest. Characters of
+// ambiguous width count as narrow, as in Western terminals.
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x300:
@@ -62,8 +62,8 @@ func cut(s string, columns int) string {
 	return head(s, columns-1) + ellipsis
 }
 
-// cutMiddle shortens a text to a number of columns in the middle: names of pods tell themselves apart at the end, and say at the
-// beginning what they belong to.
+// cutMiddle shortens a text to a number of columns in the middle: names of pods differ at the end, and show at the beginning
+// what they belong to.
 func cutMiddle(s string, columns int) string {
 	if width(s) <= columns {
 		return s
@@ -101,7 +101,7 @@ func pad(s string, columns int) string {
 	return s + strings.Repeat(" ", max(0, columns-width(s)))
 }
 
-// wrap breaks a text into lines at spaces. A word that is longer than a line is broken where it must be.
+// wrap breaks a text into lines at spaces. A word that is longer than a line is broken wherever necessary.
 func wrap(s string, columns int) []string {
 	var lines []string
 	line := ""

@@ -49,7 +49,7 @@ func (s Screen) Terminal() bool { return s.Size != nil }
 
 // Print shows the Rollout or the Experiment once, as high as it is.
 func (s Screen) Print(o view.Objects) error {
-	options := view.TextOptions{Colours: s.Colors}
+	options := view.TextOptions{Colors: s.Colors}
 	if s.Terminal() {
 		options.Width, _ = s.Size()
 	}
@@ -157,7 +157,7 @@ func (s Screen) picture(p view.Picture, trouble error) error {
 		below = string([]rune(below)[:min(len([]rune(below)), columns)]) + "\n"
 		rows--
 	}
-	text := p.Text(view.TextOptions{Width: columns, Height: max(rows, 1), Colours: s.Colors}) + below
+	text := p.Text(view.TextOptions{Width: columns, Height: max(rows, 1), Colors: s.Colors}) + below
 	_, err := io.WriteString(s.Out, home+strings.ReplaceAll(text, "\n", eraseToRight+"\n")+eraseBelow)
 	return err
 }
