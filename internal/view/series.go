@@ -83,12 +83,12 @@ func (t Trial) Summary() string {
 }
 
 func (s Series) head() line {
-	l := line{{text: s.Name, colour: bold}, {text: gap}}
+	l := line{{text: s.Name, color: bold}, {text: gap}}
 	if s.Count == 0 {
-		return append(l, span{text: "being measured", colour: faint})
+		return append(l, span{text: "being measured", color: faint})
 	}
-	l = append(l, span{text: s.Status.String(), colour: iconColour(s.Status.Icon)}, span{text: gap + s.Value})
-	return append(l, span{text: fmt.Sprintf("%s%d × every %s", gap, s.Count, human(s.Every)), colour: faint})
+	l = append(l, span{text: s.Status.String(), color: iconColor(s.Status.Icon)}, span{text: gap + s.Value})
+	return append(l, span{text: fmt.Sprintf("%s%d × every %s", gap, s.Count, human(s.Every)), color: faint})
 }
 
 func (s Series) details(limit int) []line {
@@ -121,9 +121,9 @@ func (s Series) chart(rows, limit int) []line {
 		case rows - 1:
 			label = bottom
 		}
-		lines[row] = line{{text: strings.Repeat(" ", 2+axis-width(label)) + label + " ┤", colour: faint}}
+		lines[row] = line{{text: strings.Repeat(" ", 2+axis-width(label)) + label + " ┤", color: faint}}
 		for _, p := range points {
-			lines[row] = append(lines[row], span{text: bar(p.Value, low, high, rows, row), colour: iconColour(p.Icon)})
+			lines[row] = append(lines[row], span{text: bar(p.Value, low, high, rows, row), color: iconColor(p.Icon)})
 		}
 	}
 	return lines

@@ -32,7 +32,7 @@ func trial(measurements int) view.Trial {
 func TestSeries(t *testing.T) {
 	for name, o := range map[string]view.TextOptions{
 		"80": {Width: 80}, "40": {Width: 40}, "pipe": {}, "80-height-12": {Width: 80, Height: 12}, "80-height-8": {Width: 80, Height: 8}, "80-height-4": {Width: 80, Height: 4},
-		"60-colours": {Width: 60, Height: 12, Colours: true},
+		"60-colors": {Width: 60, Height: 12, Colors: true},
 	} {
 		golden(t, "series-"+name+".txt", trial(90).Text(o))
 	}
