@@ -87,6 +87,7 @@ func addFlags(f *pflag.FlagSet, s *settings, o *controller.Options) {
 	f.BoolVar(&o.AllowUnconfinedJobs, "allow-unconfined-jobs", false, "allow any pod spec and service account for measurement Jobs that run outside the namespace of their AnalysisRun")
 	f.StringSliceVar(&o.Policy.AllowIngressAnnotations, "allow-ingress-annotations", nil, "`KEYS` of annotations (* matches any characters) that Rollouts may set on canary Ingresses although they inject configuration, control authentication, or belong to another program")
 	f.StringSliceVar(&o.Policy.RouteNamespaces, "gateway-route-namespaces", nil, "`NAMESPACES` whose Gateway API routes may be used by Rollouts in all namespaces, comma-separated, or * for all; by default, a Rollout may use routes in its own namespace, and routes whose owner allows it with the annotation "+v1alpha1.RolloutNamespacesAnnotation)
+	f.DurationVar(&o.RouteTimeout, "gateway-status-timeout", time.Minute, "how long a weight waits for the status of its Gateway API routes to say that the Gateways have accepted it; 0 does not wait")
 	f.StringSliceVar(&o.AnalysisAllow, "analysis-allow-cidrs", nil, "address `RANGES` that measurements may reach although they are denied by default: loopback (127.0.0.0/8), link-local, reserved, and cloud metadata services")
 	f.StringSliceVar(&o.AnalysisDeny, "analysis-deny-cidrs", nil, "address `RANGES` that measurements must not reach, such as 10.0.0.0/8")
 	f.Int64Var(&s.resyncSeconds, "rollout-resync", 900, "`SECONDS` after which every Rollout is reconciled again even if nothing has changed")

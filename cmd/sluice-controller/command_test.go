@@ -107,7 +107,7 @@ func TestEveryFlagRefusesNonsense(t *testing.T) {
 		"metrics-port": "70000", "healthz-port": "8090", "leader-elect": "perhaps", "version": "perhaps",
 		"leader-election-lease-duration": "1s", "leader-election-renew-deadline": "1h", "leader-election-retry-period": "1",
 		"analysis-allow-cidrs": "127.0.0.1", "analysis-deny-cidrs": "10.0.0.0/33",
-		"allow-unconfined-jobs": "perhaps", "allow-ingress-annotations": "a b/*", "gateway-route-namespaces": "My Shop",
+		"allow-unconfined-jobs": "perhaps", "allow-ingress-annotations": "a b/*", "gateway-route-namespaces": "My Shop", "gateway-status-timeout": "-1s",
 		"metrics-secure": "perhaps", "metrics-cert-dir": "/nowhere", "plugin-dir": "/dev/null",
 		"istio-api-version": "v2", "ambassador-api-version": "v1", "traffic-split-api-version": "v1beta1",
 		"loglevel": "loud", "logformat": "xml", "kloglevel": "11", "qps": "-1", "burst": "80",

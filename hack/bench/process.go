@@ -51,7 +51,7 @@ func startController(cluster *playtest.Cluster, folder string, flags ...string) 
 	defer log.Close() //nolint:errcheck // the child has its own
 	args := append([]string{
 		"--kubeconfig", cluster.ControllerKubeconfig(), "--healthz-port=" + strconv.Itoa(ports[2]), "--metrics-port=" + strconv.Itoa(ports[0]), "--enable-pprof-address=" + p.pprof,
-		"--analysis-allow-cidrs=127.0.0.0/8",
+		"--analysis-allow-cidrs=127.0.0.0/8", "--gateway-status-timeout=0", // there are no Gateways
 	}, flags...)
 	p.cmd = exec.Command(cluster.Program("sluice-controller"), args...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log

@@ -266,7 +266,7 @@ func (a *arena) startController() error {
 	}
 	defer log.Close() //nolint:errcheck // the child has its own
 	a.controller = exec.Command(a.cluster.Program("sluice-controller"), "--kubeconfig", a.cluster.ControllerKubeconfig(), "--namespaced", "--namespace", a.namespace,
-		"--leader-elect=false", "--metrics-port=0", "--healthz-port=0")
+		"--leader-elect=false", "--metrics-port=0", "--healthz-port=0", "--gateway-status-timeout=0") // there are no Gateways
 	if a.prometheus != nil {
 		a.controller.Args = append(a.controller.Args, "--analysis-allow-cidrs=127.0.0.0/8")
 		a.controller.Env = append(os.Environ(), address.AddressVariable+"="+a.prometheus.address)

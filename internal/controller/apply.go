@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,22 +22,20 @@ import (
 // on them is done all the same (refused.go).
 func (r *Rollouts) apply(ctx context.Context, seen plan.Observed, p plan.Plan) error {
 	var refusals withheld
-	for _, group := range []struct {
-		changes []change.Change
-		// after says whether the group may follow on what was refused.
-		after bool
-	}{{p.Grow, true}, {p.Route, true}, {p.Judge, false}, {p.Shrink, false}} {
-		if len(refusals) > 0 && !group.after {
-			break
+	if err := r.changeAll(ctx, seen.Rollout, append(slices.Clip(p.Grow), p.Route...), &refusals); err != nil {
+		return err
+	}
+	if len(refusals) == 0 {
+		if err := r.inForce(ctx, seen, p); err != nil {
+			return err
 		}
-		for _, made := range group.changes {
-			if refusals.keep(made) {
-				continue
-			}
-			err := r.change(ctx, seen.Rollout, made)
-			if err != nil && !refusals.add(made, err) {
-				return err
-			}
+	}
+	for _, changes := range [][]change.Change{p.Judge, p.Shrink} {
+		if len(refusals) > 0 {
+			return r.withhold(ctx, seen, refusals)
+		}
+		if err := r.changeAll(ctx, seen.Rollout, changes, &refusals); err != nil {
+			return err
 		}
 	}
 	if len(refusals) > 0 {
@@ -53,6 +52,19 @@ func (r *Rollouts) apply(ctx context.Context, seen plan.Observed, p plan.Plan) e
 			kind = corev1.EventTypeWarning
 		}
 		r.events.Event(seen.Rollout, kind, e.Reason, e.Message)
+	}
+	return nil
+}
+
+// changeAll makes changes, and keeps those that the API server refuses.
+func (r *Rollouts) changeAll(ctx context.Context, rollout *v1alpha1.Rollout, changes []change.Change, refusals *withheld) error {
+	for _, made := range changes {
+		if refusals.keep(made) {
+			continue
+		}
+		if err := r.change(ctx, rollout, made); err != nil && !refusals.add(made, err) {
+			return err
+		}
 	}
 	return nil
 }

@@ -8,13 +8,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/traffic"
 )
 
 // memory is what a reconciler remembers of each owner, a Rollout, an Experiment or an AnalysisRun, from one pass to the next. It can all be lost:
 // a process that starts without it compares, tries and logs once more.
 //
 // What it remembers has a file for each: writes that caches do not show yet (expectations.go), owners whose first write was compared with the
-// API server (firsthand.go), passes to repeat (backoff.go), counts that may wait (patience.go), notes that the log has (notes.go), and what the
+// API server (firsthand.go), passes to repeat (backoff.go), routes that are not in force yet (inforce.go), counts that may wait (patience.go), notes that the log has (notes.go), and what the
 // API server refused (labels.go).
 type memory struct {
 	mu     sync.Mutex
@@ -39,6 +40,8 @@ type recollection struct {
 	waits []change.Note
 	// refused is what the API server said of objects that it did not change, by their names.
 	refused [refusableKinds]map[string]change.Refusal
+	// awaited are the routes that are not known to be in force as they are.
+	awaited map[traffic.Key]awaited
 }
 
 func newMemory() *memory { return &memory{owners: map[types.NamespacedName]*recollection{}} }
@@ -65,7 +68,17 @@ func (r *recollection) isEmpty() bool {
 			return false
 		}
 	}
-	return len(r.expected)+len(r.unanswered)+len(r.waits) == 0 && r.verified == "" && r.unfinished.IsZero() && r.recorded.IsZero() && r.waiting.IsZero()
+	return len(r.expected)+len(r.unanswered)+len(r.waits)+len(r.awaited) == 0 && r.verified == "" && r.unfinished.IsZero() && r.recorded.IsZero() && r.waiting.IsZero()
+}
+
+// awaited are the routes of an owner that are not known to be in force, and await remembers them.
+func (m *memory) awaited(owner types.NamespacedName) (all map[traffic.Key]awaited) {
+	m.of(owner, func(r *recollection) { all = r.awaited })
+	return all
+}
+
+func (m *memory) await(owner types.NamespacedName, all map[traffic.Key]awaited) {
+	m.of(owner, func(r *recollection) { r.awaited = all })
 }
 
 // forget drops all that is remembered of an owner that is gone.

@@ -72,7 +72,7 @@ func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.
 		return plan.Observed{}, err
 	}
 	if err := r.observeRoutes(ctx, &seen, versions); err != nil {
-		return plan.Observed{}, err
+		return plan.Observed{}, r.tellNoRights(ctx, &rollout, err)
 	}
 	if err := r.observeWorkload(ctx, &seen, versions); err != nil {
 		return plan.Observed{}, err

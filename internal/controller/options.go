@@ -28,6 +28,9 @@ func (o Options) Validate() error {
 	if o.RolloutResync <= 0 {
 		return fmt.Errorf("--rollout-resync %d: write the seconds between two looks at every Rollout, 1 or more", int(o.RolloutResync.Seconds()))
 	}
+	if o.RouteTimeout < 0 {
+		return fmt.Errorf("--gateway-status-timeout %s: write how long to wait, such as 1m, or 0 for not at all", o.RouteTimeout)
+	}
 	for _, port := range []struct {
 		flag   string
 		number int

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"log/slog"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -38,9 +39,11 @@ type Parts struct {
 	OwnNamespace string
 	// Policy is what the operator lets Rollouts do.
 	Policy spec.Policy
-	Events record.EventRecorder
-	Log    *slog.Logger
-	Meters *telemetry.Meters
+	// RouteTimeout is how long a weight waits for its routes to be in force; 0 for not at all.
+	RouteTimeout time.Duration
+	Events       record.EventRecorder
+	Log          *slog.Logger
+	Meters       *telemetry.Meters
 	// Engine decides about Rollouts; nil for plan.Next.
 	Engine func(plan.Observed) plan.Plan
 	// Experiment decides about Experiments; nil for experiment.Next.

@@ -56,6 +56,10 @@ func reconcileObject[O, P any](ctx context.Context, w *writer, k kind[O, P], key
 		w.log.WarnContext(ctx, "the API server refused a write; it is tried again", w.kind, key.String(), "after", refusedRetry, "error", err)
 		return reconcile.Result{RequeueAfter: refusedRetry}, nil
 	case err != nil:
+		if again, ok := waits(err); ok {
+			w.log.DebugContext(ctx, "traffic cannot be relied on yet", w.kind, key.String(), "error", err)
+			return reconcile.Result{RequeueAfter: again}, nil
+		}
 		return reconcile.Result{}, err
 	}
 	w.memory.finished(key)

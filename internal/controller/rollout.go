@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
@@ -33,12 +34,14 @@ type Rollouts struct {
 	plugins *pluginRoutes
 	// policy is what the operator lets Rollouts do.
 	policy spec.Policy
-	engine func(plan.Observed) plan.Plan
+	// routeTimeout is how long to wait for a route to be in force; 0 for not at all.
+	routeTimeout time.Duration
+	engine       func(plan.Observed) plan.Plan
 }
 
 // NewRollouts returns the reconciler of Rollouts, which can be used once it knows how to follow what they name.
 func NewRollouts(p Parts) *Rollouts {
-	r := &Rollouts{writer: newWriter("rollout", p), events: p.Events, meters: p.Meters, policy: p.Policy, engine: p.Engine}
+	r := &Rollouts{writer: newWriter("rollout", p), events: p.Events, meters: p.Meters, policy: p.Policy, engine: p.Engine, routeTimeout: p.RouteTimeout}
 	if r.engine == nil {
 		r.engine = plan.Next
 	}

@@ -7,11 +7,14 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +25,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
@@ -163,6 +167,9 @@ func (r *routes) get(ctx context.Context, key traffic.Key) (*unstructured.Unstru
 	if isReadLive(key.Kind) {
 		return readRoute(ctx, r.live, key)
 	}
+	if err := r.mayRead(ctx, key.GroupVersionKind); err != nil {
+		return nil, err
+	}
 	if known, err := r.follow(ctx, key.GroupVersionKind); !known {
 		return nil, err
 	}
@@ -173,6 +180,46 @@ func (r *routes) get(ctx context.Context, key traffic.Key) (*unstructured.Unstru
 		r.isFilled(key.GroupVersionKind)
 	}
 	return object, err
+}
+
+// mayRead returns an error with the remedy where the controller lacks the right to list a kind. Without it a cache would never be filled, and each
+// reconcile would wait for that.
+func (r *routes) mayRead(ctx context.Context, gvk schema.GroupVersionKind) error {
+	if slices.Contains(r.kinds(), gvk) {
+		return nil
+	}
+	if known, err := r.knows(gvk); err != nil || !known {
+		return err
+	}
+	var page metav1.PartialObjectMetadataList
+	page.SetGroupVersionKind(listOf(gvk))
+	if err := r.live.List(ctx, &page, client.InNamespace(r.namespace), client.Limit(1)); apierrors.IsForbidden(err) {
+		return noRights{fmt.Errorf("cannot read objects of the kind %s: %w: %s", gvk.Kind, err, routers.Rights(gvk))}
+	}
+	return nil
+}
+
+// noRights is why a router's objects cannot be read or written: the controller's role lacks them.
+type noRights struct{ error }
+
+func (n noRights) Unwrap() error { return n.error }
+
+// tellNoRights has the status say which right is missing, if it is one, and returns what went wrong.
+func (r *Rollouts) tellNoRights(ctx context.Context, ro *v1alpha1.Rollout, err error) error {
+	var lacks noRights
+	if !errors.As(err, &lacks) {
+		return err
+	}
+	rec := plan.Withheld(ro, v1alpha1.RolloutPhaseDegraded, v1alpha1.EventTrafficRoutingError+": "+err.Error())
+	if rec == nil {
+		return err
+	}
+	if failed := r.record(ctx, *rec); failed != nil {
+		return failed
+	}
+	r.meters.Updated(&rec.From.Status, &rec.To.Status)
+	r.events.Event(ro, corev1.EventTypeWarning, v1alpha1.EventTrafficRoutingError, clean.Text(err.Error()))
+	return err
 }
 
 // isReadLive reports whether objects of a kind are never cached.
@@ -212,6 +259,7 @@ func readRoute(ctx context.Context, reader client.Reader, key traffic.Key) (*uns
 // observeRoutes adds the objects of the Rollout's traffic routers, and those into which they have put something before.
 func (r *Rollouts) observeRoutes(ctx context.Context, seen *plan.Observed, versions map[types.UID]string) error {
 	seen.Routes = traffic.Objects{}
+	seen.Policy.Unserved = nil
 	for _, ref := range routers.Refs(seen.Rollout) {
 		if ref.GroupVersionKind == plugin.Kind {
 			r.addPlugin(seen.Routes, ref, seen.Rollout)
@@ -223,6 +271,8 @@ func (r *Rollouts) observeRoutes(ctx context.Context, seen *plan.Observed, versi
 		}
 		if object != nil {
 			seen.Routes[ref.Key()] = object
+		} else if !isReadLive(ref.Kind) && !r.routes.follows(ref.GroupVersionKind) {
+			seen.Policy.Unserved = append(seen.Policy.Unserved, ref.GroupKind())
 		}
 	}
 	elsewhere := world.Elsewhere(seen.Rollout)
@@ -295,6 +345,14 @@ func (r *Rollouts) releaseRoute(ctx context.Context, rollout *v1alpha1.Rollout, 
 
 // writeRoute creates, changes or deletes an object of a traffic router.
 func (r *Rollouts) writeRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
+	err := r.sendRoute(ctx, rollout, c)
+	if c.To != nil && apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ") { // so says the API server of a right that is missing
+		return fmt.Errorf("%w: %s", err, routers.Rights(c.To.GroupVersionKind()))
+	}
+	return err
+}
+
+func (r *Rollouts) sendRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
 	if c.To != nil {
 		version, err := servedVersion(r.routes.mapper, c.To)
 		if err != nil {

@@ -1,10 +1,8 @@
 package controller_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -107,13 +105,11 @@ func TestOneKindMayBeForbidden(t *testing.T) {
 	port := ns.FreePort()
 	ns.StartController("--kubeconfig", ns.KubeconfigOf(account.Name), "--healthz-port", fmt.Sprint(port))
 	ns.CreateRollout(routed(1, routers["Nginx"], `[{setWeight: 50}]`, ""))
-	ns.WaitUntil("the log says that the kind cannot be read", func() error {
-		log, err := os.ReadFile(ns.Log())
-		if err == nil && !strings.Contains(string(log), "may the controller get, list and watch its kind?") {
-			err = errors.New("it does not")
-		}
-		return err
+	ns.WaitForRollout("web", "to say which right is missing, and how to grant it", func(ro *v1alpha1.Rollout) bool {
+		return ro.Status.Phase == v1alpha1.RolloutPhaseDegraded && strings.HasPrefix(ro.Status.Message, "TrafficRoutingError: cannot read objects of the kind Ingress: ") &&
+			strings.Contains(ro.Status.Message, `cannot list resource "ingresses"`) && strings.Contains(ro.Status.Message, "config/routers/alb")
 	})
+	ns.WaitForEvents("web", "TrafficRoutingError cannot read objects of the kind Ingress")
 	ns.CreateRollout(strings.ReplaceAll(canary(1, `{}`), "web", "plain"))
 	ns.WaitForRollout("plain", "to be Healthy", playtest.Healthy)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/readyz", port), http.NoBody)
@@ -128,4 +124,10 @@ func TestOneKindMayBeForbidden(t *testing.T) {
 	if response.StatusCode != http.StatusOK {
 		t.Errorf("/readyz answers %s while a Rollout names a kind that the controller may not list", response.Status)
 	}
+	rights := []rbacv1.PolicyRule{{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"ingresses"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}}}
+	createObject(t, ns, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "nginx"}, Rules: rights})
+	createObject(t, ns, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "nginx"}, Subjects: []rbacv1.Subject{account}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "nginx"},
+	})
+	ns.WaitForRollout("web", "to be Healthy once the right is granted", playtest.Healthy)
 }

@@ -84,6 +84,8 @@ type Options struct {
 	PluginDir string
 	// Policy is what Rollouts may do beyond what is safe where tenants share a cluster.
 	Policy spec.Policy
+	// RouteTimeout is how long a weight waits for the Gateways to accept its routes; 0 for not at all.
+	RouteTimeout time.Duration
 	// Versions are those in which kinds of traffic routers are read and written, if the cluster serves them; others it finds by itself.
 	Versions map[schema.GroupKind]string
 	// RolloutResync is how often every Rollout is looked at although nothing has happened.
@@ -136,7 +138,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	}
 	parts := Parts{
 		Clock: clock.RealClock{}, Client: mgr.GetClient(), Live: servedReader{mgr.GetAPIReader(), mgr.GetRESTMapper()}, Cache: servedCache{mgr.GetCache(), mgr.GetRESTMapper()}, Sets: sets, Mapper: mgr.GetRESTMapper(),
-		Namespace: o.Namespace, OwnNamespace: o.OwnNamespace, Policy: o.Policy, Events: events, Log: log, Meters: meters,
+		Namespace: o.Namespace, OwnNamespace: o.OwnNamespace, Policy: o.Policy, RouteTimeout: o.RouteTimeout, Events: events, Log: log, Meters: meters,
 	}
 	if err := addPlugins(ctx, mgr, o, &parts); err != nil {
 		return err

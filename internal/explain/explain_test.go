@@ -124,7 +124,9 @@ As soon as the API server accepts them:
 			}
 			w := script.World
 			w.EditService("web-stable", func(s *corev1.Service) { s.Spec.Selector[v1alpha1.PodTemplateHashLabel] = "other" })
-			w.EditStatus(func(s *v1alpha1.RolloutStatus) { *s = plan.Withheld(w.Rollout(), test.refusal).To.Status })
+			w.EditStatus(func(s *v1alpha1.RolloutStatus) {
+				*s = plan.Withheld(w.Rollout(), v1alpha1.RolloutPhaseDegraded, "WriteRefused: "+test.refusal).To.Status
+			})
 			if diff := cmp.Diff(test.want, ask(t, w)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

@@ -9,15 +9,15 @@ import (
 	"github.com/sluice-delivery/sluice/internal/clean"
 )
 
-// Withheld is what a pass records instead of its plan where the API server refused one of its writes: nothing of what was planned, since it may
-// count on that write, but why the Rollout does not go on. It is nil where the status says so already. The pass after the one in which the write
-// is accepted gives the Rollout its phase again.
-func Withheld(ro *v1alpha1.Rollout, refusal string) *Record {
+// Withheld is what a pass records instead of its plan where one of its writes was refused, or is not in force: nothing of what was planned, since
+// it may count on that write, but why the Rollout does not continue. It is nil where the status says so already. The next pass that is carried
+// out gives the Rollout its phase again.
+func Withheld(ro *v1alpha1.Rollout, phase v1alpha1.RolloutPhase, why string) *Record {
 	to := *ro
 	to.Status = *ro.Status.DeepCopy()
 	to.Status.ObservedGeneration = strconv.FormatInt(ro.Generation, 10) // or clients wait for it, and do not show the message
-	to.Status.Phase = v1alpha1.RolloutPhaseDegraded
-	to.Status.Message = clean.Text(v1alpha1.ReasonWriteRefused + ": " + refusal)
+	to.Status.Phase = phase
+	to.Status.Message = clean.Text(why)
 	if equality.Semantic.DeepEqual(ro.Status, to.Status) {
 		return nil
 	}

@@ -104,6 +104,9 @@ func (ns *Namespace) start(flags []string) {
 	if !slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "--analysis-allow-cidrs") }) {
 		args = append(args, "--analysis-allow-cidrs=127.0.0.0/8") // where servers of tests are
 	}
+	if !slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "--gateway-status-timeout") }) {
+		args = append(args, "--gateway-status-timeout=0") // the playground has no Gateways
+	}
 	cmd := exec.Command(Program("sluice-controller"), args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = slices.Concat(os.Environ(), []string{"POD_NAMESPACE=argo-rollouts"}, ns.Env) // as config/install has it: leases are there

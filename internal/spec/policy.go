@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -22,6 +23,8 @@ type Policy struct {
 	RouteNamespaces []string
 	// Consents are what the owners of routes in other namespaces allow, as far as it concerns the Rollout that is looked at.
 	Consents []RouteConsent
+	// Unserved are the kinds of the Rollout's routers that the cluster does not have.
+	Unserved []schema.GroupKind
 }
 
 // RouteConsent lets the Rollouts of one namespace use routes of another one.

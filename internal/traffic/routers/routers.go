@@ -22,7 +22,7 @@ func For(owner traffic.Owner, routers []spec.Router, policy spec.Policy) []traff
 	for _, of := range routers {
 		for _, row := range table {
 			if router, ok := row.open(owner, of, policy); ok {
-				all = append(all, router)
+				all = append(all, served(router, policy))
 			}
 		}
 	}
