@@ -21,9 +21,12 @@ import (
 )
 
 var (
-	fenced  = regexp.MustCompile("(?ms)^```(yaml|json|xml|csv|text)\n(.*?)^```$")
+	fenced  = regexp.MustCompile("(?ms)^```(yaml|json|xml|csv|sse|text)\n(.*?)^```$")
 	answers = regexp.MustCompile(`(?s)<!-- answers -->.*<!-- end of answers -->`)
 )
+
+// place is where the question of an error ends whose last part is the server.
+var place = regexp.MustCompile("^Error: .* at https?://[^ ]+: ")
 
 // weather are the answers that any server may give.
 var weather = []struct{ what, answers string }{
@@ -81,7 +84,7 @@ func measured(t *testing.T, page string) string {
 			} else {
 				secrets = append(secrets, block[2])
 			}
-		case "json", "xml", "csv":
+		case "json", "xml", "csv", "sse":
 			given = append(given, "<- 200\n"+block[2])
 		}
 	}
@@ -123,7 +126,9 @@ func measured(t *testing.T, page string) string {
 		lines := strings.Split(strings.TrimSpace(do("measure", input+w.answers)), "\n")
 		i := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "->") && !strings.HasPrefix(line, "   ") })
 		result := lines[i]
-		if _, message, ok := strings.Cut(result, "Z: "); ok {
+		if at := place.FindStringIndex(result); at != nil {
+			result = "Error: … " + result[at[1]:]
+		} else if _, message, ok := strings.Cut(result, "Z: "); ok {
 			result = "Error: … " + message
 		} else if _, message, ok := strings.Cut(result, "`: "); ok {
 			result = "Error: … " + message

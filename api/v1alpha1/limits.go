@@ -25,6 +25,7 @@ var limits = map[string]int{
 	"Comparison.Groups":                             20,
 	"Comparison.Signals":                            20,
 	"DatadogMetric.Queries":                         50,
+	"ElasticsearchMetric.Headers":                   100,
 	"ExperimentAnalysisTemplateRef.Args":            100,
 	"ExperimentSpec.Analyses":                       50,
 	"ExperimentSpec.DryRun":                         100,

@@ -12,6 +12,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/metric/aws"
 	"github.com/sluice-delivery/sluice/internal/metric/cloudwatch"
 	"github.com/sluice-delivery/sluice/internal/metric/datadog"
+	"github.com/sluice-delivery/sluice/internal/metric/dynatrace"
+	"github.com/sluice-delivery/sluice/internal/metric/elasticsearch"
 	"github.com/sluice-delivery/sluice/internal/metric/google"
 	"github.com/sluice-delivery/sluice/internal/metric/graphite"
 	"github.com/sluice-delivery/sluice/internal/metric/influxdb"
@@ -23,6 +25,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/metric/prometheus"
 	"github.com/sluice-delivery/sluice/internal/metric/server"
 	"github.com/sluice-delivery/sluice/internal/metric/skywalking"
+	"github.com/sluice-delivery/sluice/internal/metric/splunk"
 	"github.com/sluice-delivery/sluice/internal/metric/wavefront"
 	"github.com/sluice-delivery/sluice/internal/metric/web"
 	host "github.com/sluice-delivery/sluice/internal/plugin"
@@ -51,19 +54,22 @@ type Options struct {
 func New(o Options) Registry {
 	amazon, google := &aws.Account{Clock: o.Clock}, &google.Account{}
 	return Registry{
-		"cloudWatch": cloudwatch.Provider{Clock: o.Clock, Network: o.Network, Account: amazon},
-		"datadog":    datadog.Provider{Clock: o.Clock, Network: o.Network, Env: o.Env},
-		"graphite":   graphite.Provider{Network: o.Network},
-		"influxdb":   influxdb.Provider{Network: o.Network},
-		"job":        o.Jobs,
-		"kayenta":    kayenta.Provider{Clock: o.Clock, Network: o.Network},
-		"loki":       loki.Provider{Clock: o.Clock, Network: o.Network},
-		"newRelic":   newrelic.Provider{Network: o.Network},
-		"plugin":     &plugin.Provider{Clock: o.Clock, Host: o.Plugins, Log: o.Log},
-		"prometheus": prometheus.Provider{Clock: o.Clock, Address: o.PrometheusAddress, Network: o.Network, AWS: amazon, Google: google},
-		"skywalking": skywalking.Provider{Clock: o.Clock, Network: o.Network},
-		"wavefront":  wavefront.Provider{Clock: o.Clock, Network: o.Network},
-		"web":        web.Provider{Network: o.Network},
+		"cloudWatch":          cloudwatch.Provider{Clock: o.Clock, Network: o.Network, Account: amazon},
+		"datadog":             datadog.Provider{Clock: o.Clock, Network: o.Network, Env: o.Env},
+		"dynatrace":           dynatrace.Provider{Clock: o.Clock, Network: o.Network},
+		"elasticsearch":       elasticsearch.Provider{Network: o.Network},
+		"graphite":            graphite.Provider{Network: o.Network},
+		"influxdb":            influxdb.Provider{Network: o.Network},
+		"job":                 o.Jobs,
+		"kayenta":             kayenta.Provider{Clock: o.Clock, Network: o.Network},
+		"loki":                loki.Provider{Clock: o.Clock, Network: o.Network},
+		"newRelic":            newrelic.Provider{Network: o.Network},
+		"plugin":              &plugin.Provider{Clock: o.Clock, Host: o.Plugins, Log: o.Log},
+		"prometheus":          prometheus.Provider{Clock: o.Clock, Address: o.PrometheusAddress, Network: o.Network, AWS: amazon, Google: google},
+		"skywalking":          skywalking.Provider{Clock: o.Clock, Network: o.Network},
+		"splunkObservability": splunk.Provider{Clock: o.Clock, Network: o.Network},
+		"wavefront":           wavefront.Provider{Clock: o.Clock, Network: o.Network},
+		"web":                 web.Provider{Network: o.Network},
 	}
 }
 

@@ -1,0 +1,134 @@
+package dynatrace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/metric"
+	"github.com/sluice-delivery/sluice/internal/metric/server"
+)
+
+const (
+	defaultProfile    = "dynatrace"
+	defaultInterval   = 5 * time.Minute
+	defaultResolution = "Inf"
+	timeout           = 30 * time.Second
+)
+
+// Provider sends queries.
+type Provider struct {
+	Clock   clock.PassiveClock
+	Network *server.Network
+}
+
+// Measure sends the query.
+func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading, error) {
+	m := r.Metric.Provider.Dynatrace
+	window, err := metric.Window("interval", m.Interval, defaultInterval)
+	if err != nil {
+		return metric.Reading{}, err
+	}
+	profile := cmp.Or(m.Profile, defaultProfile)
+	secret, err := r.Keys.Secret(ctx, "", profile)
+	if err != nil {
+		return metric.Reading{}, err
+	}
+	address, token := strings.TrimSpace(secret["address"]), strings.TrimSpace(secret["api-token"])
+	if address == "" || token == "" {
+		return metric.Reading{}, fmt.Errorf("address or API token not found: Secret %q needs the keys address and api-token", profile)
+	}
+	r.Keys.Hide(token)
+	now := p.Clock.Now()
+	asked := url.Values{
+		"metricSelector": {m.MetricSelector}, "resolution": {cmp.Or(m.Resolution, defaultResolution)},
+		"from": {strconv.FormatInt(now.Add(-window).UnixMilli(), 10)}, "to": {strconv.FormatInt(now.UnixMilli(), 10)},
+	}
+	question := fmt.Sprintf("query `%s`", strings.Join(strings.Fields(m.MetricSelector), " "))
+	if m.EntitySelector != "" {
+		asked.Set("entitySelector", m.EntitySelector)
+		question += fmt.Sprintf(" of entities `%s`", strings.Join(strings.Fields(m.EntitySelector), " "))
+	}
+	question += fmt.Sprintf(" from %s to %s at %s", now.Add(-window).UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339), server.Place(address))
+	answer, err := server.Ask(ctx, server.Question{
+		Options: server.Options{
+			URL: server.At(address, "/api/v2/metrics/query?"+asked.Encode()), Memory: r.Memory, Network: p.Network,
+			Headers: []v1alpha1.WebMetricHeader{{Key: "Authorization", Value: "Api-Token " + token}},
+		},
+		Timeout: timeout,
+	})
+	switch {
+	case err != nil:
+		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
+	case !answer.OK():
+		return metric.Reading{}, fmt.Errorf("%s: %w", question, answer.Refusal())
+	}
+	values, warnings, err := parse(answer)
+	switch {
+	case errors.Is(err, errNone):
+		return r.Nothing(question, err)
+	case err != nil:
+		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
+	}
+	reading := metric.Measured(question, values, list(values))
+	if len(warnings) > 0 {
+		reading.Metadata["warnings"] = strings.Join(warnings, "; ")
+	}
+	return reading, nil
+}
+
+func list(values []float64) string {
+	texts := make([]string, len(values))
+	for i, value := range values {
+		texts[i] = strconv.FormatFloat(value, 'f', -1, 64)
+	}
+	return "[" + strings.Join(texts, ",") + "]"
+}
+
+// parse reads the values of all series, one after the other. Null is a time without data.
+func parse(answer server.Answer) (values []float64, warnings []string, err error) {
+	var out struct {
+		NextPageKey string `json:"nextPageKey"`
+		Result      []struct {
+			Warnings []string `json:"warnings"`
+			Data     []struct {
+				Values []*float64 `json:"values"`
+			} `json:"data"`
+		} `json:"result"`
+		Warnings []string `json:"warnings"`
+	}
+	if err := answer.Decode(&out); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case out.Result == nil:
+		return nil, nil, fmt.Errorf("the answer has no result: %s", answer.Excerpt())
+	case out.NextPageKey != "":
+		return nil, nil, errors.New("the result has more than one page: ask for less, for example with :splitBy() or :limit(100)")
+	}
+	warnings = out.Warnings
+	for _, result := range out.Result {
+		warnings = append(warnings, result.Warnings...)
+		for _, series := range result.Data {
+			for _, value := range series.Values {
+				if value != nil {
+					values = append(values, *value)
+				}
+			}
+		}
+	}
+	if len(values) == 0 {
+		return nil, nil, errNone
+	}
+	return values, warnings, nil
+}
+
+var errNone = errors.New("no values found")
