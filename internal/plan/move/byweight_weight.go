@@ -50,11 +50,11 @@ func (r *ByWeight) weigh() weight {
 
 // holdForNobody leaves the routers as they are while neither Service sends to a pod, unless this is the first time that the routers are written: they
 // may name a Service that does, as where the canary Service has another name now, and the stable version is gone. Between updates there is
-// nothing to hold where no version has a pod that serves.
+// nothing to hold where no version has a pod that serves. A stable Service that tells no versions apart sends to whatever there is.
 func (r *ByWeight) holdForNobody(*weight) {
 	serves := func(v *world.Version) bool { return v.Fleet().Serving() > 0 }
 	r.draft.Held = r.update.Was.Canary.Weights != nil && !r.split.InForce && r.want.Replicas() > 0 &&
-		r.want.Stable().Certain() == 0 && !serves(r.split.Carrier()) &&
+		r.want.Stable().Certain() == 0 && !serves(r.split.Carrier()) && r.entry(r.split.StableService.Name) != (entry{}) &&
 		(r.update.State() != progress.Settled || slices.ContainsFunc(r.world.All(), serves))
 }
 

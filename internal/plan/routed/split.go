@@ -71,13 +71,12 @@ func (r *Split) servicesByPart() (stable, canary spec.Reference) {
 	return r.canary.StableService, r.canary.CanaryService
 }
 
-// replacedCanaryService is the Service that the spec named before, while routes send to it and there is no update whose version could take its
-// traffic over. Where the number of pods is limited the stable version cannot have them all at once: it gets the traffic by that Service's
-// weight, as the two make room for each other, and the Service with the new name plays its part after that.
+// replacedCanaryService is the Service that the spec named before, while routes send to it and its version is not the one of an update, which
+// could take its traffic over. Where the number of pods is limited the stable version cannot have them all at once: it gets the traffic by that
+// Service's weight, as the two make room for each other, and the Service with the new name plays its part after that.
 func (r *Split) replacedCanaryService() (spec.Reference, bool) {
 	w := r.update.Was.Canary.Weights
-	if !r.canary.Traffic.EnforceMaxSurge || r.canary.PingPong || r.want.Stable() == nil || w == nil || w.Canary.Weight == 0 ||
-		r.update.State() != progress.Settled && r.update.State() != progress.Aborted {
+	if !r.canary.Traffic.EnforceMaxSurge || r.canary.PingPong || r.want.Stable() == nil || w == nil || w.Canary.Weight == 0 {
 		return spec.Reference{}, false
 	}
 	name := w.Canary.ServiceName
@@ -85,7 +84,8 @@ func (r *Split) replacedCanaryService() (spec.Reference, bool) {
 		return spec.Reference{}, false
 	}
 	v := r.world.Find(r.draft.Selects(name))
-	return spec.Reference{Field: r.canary.CanaryService.Field, Name: name}, v != r.want.Stable() && v.Fleet().Serving() > 0
+	overtaken := r.update.State() == progress.Settled || r.update.State() == progress.Aborted || v != r.world.New
+	return spec.Reference{Field: r.canary.CanaryService.Field, Name: name}, overtaken && v != r.want.Stable() && v.Fleet().Serving() > 0
 }
 
 // Of is the whole split with a weight for the canary.
