@@ -83,9 +83,9 @@ func (r *ByWeight) keepShare(s sizes) {
 	if one := s.of(r.world.New); one != nil && r.want.StableBeside() != nil {
 		one.to = max(one.to, min(r.carried(r.world.New), r.world.New.Desired()))
 	}
-	if c := r.split.Carrier(); c != nil && c != r.world.New && r.want.Gives(c) {
-		if one := s.of(c); one != nil {
-			one.to = min(c.Desired(), max(r.carried(c), 1))
+	for _, one := range s {
+		if r.want.Gives(one.Version) {
+			one.to = min(one.Version.Desired(), max(r.carried(one.Version), 1))
 		}
 	}
 }

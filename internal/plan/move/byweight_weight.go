@@ -1,6 +1,7 @@
 package move
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -64,6 +65,8 @@ func (r *ByWeight) followServices(w *weight) {
 	switch {
 	case r.world.New == nil && r.want.Stable() == nil, alone && carries && r.world.New.Fleet().Available == 0 && r.want.Replicas() > 0:
 		w.is(r.split.Now, "it has no available pod")
+	case alone && carries && r.want.Leftover() != nil:
+		w.want, w.why = r.canary.MaxWeight, "the stable version is gone"
 	case alone && carries:
 		w.is(r.canary.MaxWeight, "the stable version is gone")
 	case r.want.StableBeside() == nil && carries || r.split.StableService.Name == "":
@@ -86,7 +89,7 @@ func (r *ByWeight) settle(w *weight) {
 
 // awaitStableService leaves the weight as it is until the stable Service has been seen to send to the stable version.
 func (r *ByWeight) awaitStableService(w *weight) {
-	if !r.entry(r.split.StableService.Name).only(r.want.Stable()) {
+	if r.want.Leftover() == nil && !r.entry(r.split.StableService.Name).only(r.want.Stable()) {
 		w.is(r.split.Now, "the stable service does not send to the stable version yet")
 	}
 }
@@ -141,7 +144,7 @@ func (r *ByWeight) holdRouters(w *weight) {
 	case r.split.InForce, r.want.Replicas() == 0, serving == 0:
 	case w.to == w.want && w.want > r.split.Now: // it is ready for that
 	default:
-		r.draft.Held = stable.Certain() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
+		r.draft.Held = cmp.Or(stable, r.want.Leftover()).Certain() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
 	}
 }
 

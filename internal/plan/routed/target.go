@@ -2,6 +2,7 @@ package routed
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
 	"github.com/sluice-delivery/sluice/internal/plan/progress"
@@ -37,8 +38,12 @@ func (t *Want) sizes() []target.Size {
 	for i := range t.world.Others {
 		v := &t.world.Others[i]
 		one := target.Size{Version: v, Pods: v.Desired(), Why: "another version has no room beside it"}
-		if v == t.split.Carrier() && t.Gives(v) {
-			one.Pods, one.Why = min(1, v.Desired()), "its traffic goes to the stable version"
+		if t.Gives(v) {
+			gains := "stable"
+			if v == t.Leftover() {
+				gains = "new"
+			}
+			one.Pods, one.Why = min(1, v.Desired()), "its traffic goes to the "+gains+" version"
 		}
 		sizes = append(sizes, one)
 	}
@@ -77,11 +82,19 @@ func (t *Want) newSize() []target.Size {
 	return []target.Size{{Version: v, Pods: aim, Why: why}}
 }
 
-// Gives reports whether a version that was overtaken, and carries traffic, gives its pods up with that: where pods are scarce. The last one does not,
-// where both Services send to it: it is all there is.
-func (t *Want) Gives(carrier *world.Version) bool {
-	last := t.update.State() == progress.Settled && t.world.ObservedSelects(t.split.StableService.Name) == carrier.Hash
-	return carrier != t.Stable() && t.canary.Traffic.DynamicStableScale && !last
+// Gives reports whether a version that is part of no update, and carries traffic, gives its pods up with that: where pods are scarce. The last one
+// does not, where both Services send to it: it is all there is.
+func (t *Want) Gives(v *world.Version) bool {
+	switch v {
+	case nil, t.Stable(), t.world.New:
+		return false
+	case t.split.Carrier():
+		last := t.update.State() == progress.Settled && t.world.ObservedSelects(t.split.StableService.Name) == v.Hash
+		return t.canary.Traffic.DynamicStableScale && !last
+	case t.Leftover():
+		return t.canary.Traffic.EnforceMaxSurge && t.split.Now < t.canary.MaxWeight
+	}
+	return false
 }
 
 // inherited is how many pods the new version gets to take the part over of one that it has overtaken, where the stable version has
@@ -99,10 +112,16 @@ func (t *Want) StableIsDown() bool {
 }
 
 // Abandoned reports whether an update was aborted that cannot go back to the stable version, which is gone, while another version still serves, by
-// either Service: then that keeps serving until somebody retries or asks for something else.
+// either Service or one that the spec named before: then that keeps serving until somebody retries or asks for something else.
 func (t *Want) Abandoned() bool {
-	c, s := t.split.Carrier(), t.world.Find(t.world.ObservedSelects(t.split.StableService.Name))
-	return t.update.State() == progress.Aborted && t.Stable() == nil && (c != t.world.New && c.Fleet().Serving() > 0 || s != t.world.New && s.Fleet().Serving() > 0)
+	if t.update.State() != progress.Aborted || t.Stable() != nil {
+		return false
+	}
+	versions := []*world.Version{t.split.Carrier(), t.world.Find(t.world.ObservedSelects(t.split.StableService.Name))}
+	for _, s := range t.world.UnnamedServices() {
+		versions = append(versions, t.world.Find(t.world.ObservedSelects(s.Name)))
+	}
+	return slices.ContainsFunc(versions, func(v *world.Version) bool { return v != t.world.New && v.Fleet().Serving() > 0 })
 }
 
 // services are the stable Service at the stable version, and the canary Service at the new one while there is an update, and at the stable one

@@ -46,6 +46,16 @@ func (t *Want) Alone() bool {
 	return t.Stable() == nil && t.world.New != nil && t.update.State() != progress.Settled && !t.Abandoned()
 }
 
+// Leftover is the version that the stable Service still sends to where the new one is alone and has the canary Service: an edit pointed it there. It is
+// nil where none has pods.
+func (t *Want) Leftover() *world.Version {
+	v := t.world.Find(t.world.ObservedSelects(t.split.StableService.Name))
+	if !t.Alone() || t.split.Carrier() != t.world.New || v == t.world.New || v.Fleet().Serving() == 0 {
+		return nil
+	}
+	return v
+}
+
 // Replicas is how many pods carry all the traffic.
 func (t *Want) Replicas() int32 { return t.world.Spec.Replicas }
 

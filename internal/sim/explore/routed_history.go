@@ -199,13 +199,13 @@ func (h *history) route(kind string) *unstructured.Unstructured {
 	return nil
 }
 
-// restoreRoutes makes anew what is missing, and what does not name the Services of the spec.
+// restoreRoutes writes what is missing, what does not name the Services of the spec, and Ingresses that are another controller's.
 func (h *history) restoreRoutes() {
 	for _, o := range h.sortedRoutesOf(h.world.Rollout().Spec.Strategy.Canary) {
 		kind := o.GetKind()
 		have := h.route(kind)
 		if have != nil {
-			shares, named := sharesOf(have), true
+			shares, named := sharesOf(have), ingressClass(have) == ingressClass(o)
 			for service := range sharesOf(o).by {
 				_, is := shares.by[service]
 				named = named && is
@@ -216,6 +216,11 @@ func (h *history) restoreRoutes() {
 		}
 		h.world.PutRoute(o)
 	}
+}
+
+func ingressClass(o *unstructured.Unstructured) string {
+	class, _, _ := unstructured.NestedString(o.Object, "spec", "ingressClassName")
+	return class
 }
 
 // routedDisturbances are what else happens where there are routers.
