@@ -65,10 +65,8 @@ func (r *ByWeight) followServices(w *weight) {
 	switch {
 	case r.world.New == nil && r.want.Stable() == nil, alone && carries && r.world.New.Fleet().Available == 0 && r.want.Replicas() > 0:
 		w.is(r.split.Now, "it has no available pod")
-	case alone && carries && r.want.Leftover() != nil:
-		w.want, w.why = r.canary.MaxWeight, "the stable version is gone"
 	case alone && carries:
-		w.is(r.canary.MaxWeight, "the stable version is gone")
+		w.want, w.to, w.why, w.final = r.canary.MaxWeight, r.canary.MaxWeight, "the stable version is gone", r.want.Leftover() == nil
 	case r.want.StableBeside() == nil && carries || r.split.StableService.Name == "":
 		r.settle(w)
 	case r.EnforceMaxSurge && r.bothSendElsewhere():

@@ -2,7 +2,6 @@ package routed
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -219,26 +218,8 @@ func (r *Split) routeStep() (name string, set, ok bool) {
 	if r.update.State() != progress.Updating || r.update.At() == r.world.StepCount() || !r.CanServe() {
 		return "", false, false
 	}
-	name, route, ok := managedRoute(r.canary.Steps[r.update.At()])
+	name, route, ok := traffic.RouteOf(r.canary.Steps[r.update.At()])
 	return name, route != nil, ok
-}
-
-// managedRoute is the route that a step sets, nil where it removes the one of that name, if it is such a step.
-func managedRoute(step spec.Step) (name string, route traffic.Route, ok bool) {
-	switch s := step.(type) {
-	case spec.SetHeaderRoute:
-		if len(s.Match) == 0 {
-			return s.Name, nil, true
-		}
-		return s.Name, headerRoute(s), true
-	case spec.SetMirrorRoute:
-		if len(s.Match) == 0 {
-			return s.Name, nil, true
-		}
-		return s.Name, mirrorRoute(s), true
-	case spec.SetWeight, spec.SetCanaryScale, spec.Pause, spec.RunAnalysis, spec.RunExperiment:
-	}
-	return "", nil, false
 }
 
 func recordOf(d traffic.Destination) v1alpha1.WeightDestination {
@@ -256,7 +237,7 @@ func (r *Split) Routes() []traffic.Route {
 	}
 	set := map[string]traffic.Route{}
 	for i := int32(0); i <= r.update.At() && i < r.world.StepCount(); i++ {
-		if name, route, ok := managedRoute(r.canary.Steps[i]); ok {
+		if name, route, ok := traffic.RouteOf(r.canary.Steps[i]); ok {
 			set[name] = route
 		}
 	}
@@ -272,39 +253,6 @@ func (r *Split) Routes() []traffic.Route {
 // CanServe reports whether requests that are sent to the canary Service reach the new version.
 func (r *Split) CanServe() bool {
 	return r.world.New.Fleet().Available > 0 && r.draft.Selects(r.CanaryService.Name) == r.world.New.Hash
-}
-
-func headerRoute(s spec.SetHeaderRoute) traffic.HeaderRoute {
-	route := traffic.HeaderRoute{Name: s.Name}
-	for _, m := range s.Match {
-		route.Match = append(route.Match, traffic.HeaderMatch{Header: m.HeaderName, Value: *stringMatch(m.HeaderValue)})
-	}
-	return route
-}
-
-func mirrorRoute(s spec.SetMirrorRoute) traffic.MirrorRoute {
-	route := traffic.MirrorRoute{Name: s.Name, Percent: s.Percent}
-	for _, m := range s.Match {
-		match := traffic.RequestMatch{Method: stringMatch(m.Method), Path: stringMatch(m.Path)}
-		for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
-			value := m.Headers[name]
-			match.Headers = append(match.Headers, traffic.HeaderMatch{Header: name, Value: *stringMatch(&value)})
-		}
-		route.Match = append(route.Match, match)
-	}
-	return route
-}
-
-func stringMatch(m *v1alpha1.StringMatch) *traffic.StringMatch {
-	switch {
-	case m == nil:
-		return nil
-	case m.Exact != "":
-		return &traffic.StringMatch{Kind: traffic.Exact, Value: m.Exact}
-	case m.Prefix != "":
-		return &traffic.StringMatch{Kind: traffic.Prefix, Value: m.Prefix}
-	}
-	return &traffic.StringMatch{Kind: traffic.Regex, Value: m.Regex}
 }
 
 // Carrier is the version that the canary Service sends to, nil if it is none that is known.

@@ -117,11 +117,10 @@ func (t *Want) Abandoned() bool {
 	if t.update.State() != progress.Aborted || t.Stable() != nil {
 		return false
 	}
-	versions := []*world.Version{t.split.Carrier(), t.world.Find(t.world.ObservedSelects(t.split.StableService.Name))}
-	for _, s := range t.world.UnnamedServices() {
-		versions = append(versions, t.world.Find(t.world.ObservedSelects(s.Name)))
-	}
-	return slices.ContainsFunc(versions, func(v *world.Version) bool { return v != t.world.New && v.Fleet().Serving() > 0 })
+	return slices.ContainsFunc(t.world.WithUnnamed(t.split.StableService.Name, t.split.CanaryService.Name), func(name string) bool {
+		v := t.world.Find(t.world.ObservedSelects(name))
+		return v != t.world.New && v.Fleet().Serving() > 0
+	})
 }
 
 // services are the stable Service at the stable version, and the canary Service at the new one while there is an update, and at the stable one
