@@ -55,7 +55,11 @@ func (r *Split) See() {
 	}
 	r.StableService, r.CanaryService = r.servicesByPart()
 	if replaced, ok := r.replacedCanaryService(); ok {
+		named := r.CanaryService
 		r.CanaryService, r.draft.Carrying = replaced, replaced.Name
+		if _, problems := r.render(r.Of(0)); len(problems) > 0 { // somebody has taken it out of a route
+			r.CanaryService, r.draft.Carrying = named, ""
+		}
 	}
 	r.seeWeight()
 	r.experiments = r.experimentDestinations()
@@ -75,7 +79,7 @@ func (r *Split) servicesByPart() (stable, canary spec.Reference) {
 // Service's weight, as the two make room for each other, and the Service with the new name plays its part after that.
 func (r *Split) replacedCanaryService() (spec.Reference, bool) {
 	w := r.update.Was.Canary.Weights
-	if !r.canary.Traffic.EnforceMaxSurge || r.canary.PingPong || r.want.Stable() == nil || w == nil || w.Canary.Weight == 0 {
+	if !r.canary.Traffic.EnforceMaxSurge || r.canary.PingPong || w == nil || w.Canary.Weight == 0 {
 		return spec.Reference{}, false
 	}
 	name := w.Canary.ServiceName
