@@ -192,13 +192,14 @@ func (p *Progress) At() int32 {
 	return min(max(*p.Is.CurrentStepIndex, 0), p.world.StepCount())
 }
 
-// takeTurns makes the Service that carries everything now the stable one, where two take turns.
+// takeTurns makes the Service that carries everything now the stable one, where two take turns. The first version has ping, whatever was recorded while
+// it could not be created.
 func (p *Progress) takeTurns() {
 	c, ok := p.world.Spec.Strategy.(spec.Canary)
 	if !ok || !c.PingPong {
 		return
 	}
-	if p.Is.Canary.StablePingPong == v1alpha1.Ping {
+	if p.Is.StableRS != "" && p.Is.Canary.StablePingPong == v1alpha1.Ping {
 		p.Is.Canary.StablePingPong = v1alpha1.Pong
 	} else {
 		p.Is.Canary.StablePingPong = v1alpha1.Ping
@@ -210,9 +211,9 @@ func (p *Progress) Promote(reason string) {
 	s := p.Is
 	s.PauseConditions, s.ControllerPause = nil, false
 	s.Abort, s.AbortedAt, s.PromoteFull = false, nil, false
+	p.takeTurns()
 	s.StableRS = s.CurrentPodHash
 	s.BlueGreen.ScaleUpPreviewCheckPoint = false
-	p.takeTurns()
 	p.GoTo(p.world.StepCount())
 	p.journal.Event(v1alpha1.EventRolloutCompleted, "Rollout completed update to revision %s (%s): %s", p.Revision(), s.CurrentPodHash, reason)
 	p.journal.Note(change.TopicUpdate, s.CurrentPodHash+" is the stable version now", reason)
