@@ -174,10 +174,10 @@ func (r *ByWeight) bothSendTo(v *world.Version) bool {
 }
 
 // carriedElsewhere is how many pods serve behind the Services that the spec does not name any more, which routes may send to still: the canary
-// Service has got another name, and that one sends to nobody yet. Where the number of pods is limited nobody waits for the stable version to
-// have enough for these: it may find no room beside them.
+// Service has got another name, and that one sends to nobody yet. Where the number of pods is limited nobody waits for pods that the stable version
+// finds no room for beside these.
 func (r *ByWeight) carriedElsewhere() int32 {
-	if r.split.Carrier() != nil || r.EnforceMaxSurge {
+	if r.split.Carrier() != nil || r.EnforceMaxSurge && r.want.Stable().Desired() < r.want.Replicas() {
 		return 0
 	}
 	var serving int32
