@@ -133,12 +133,10 @@ func (r *ByWeight) carry(w *weight) {
 // what the status has may be further than that, or not as far: a pass told some of them and could not record it.
 func (r *ByWeight) holdRouters(w *weight) {
 	stable := r.want.Stable()
-	if w.want < r.split.Now && stable.Stale() {
-		r.draft.Held = true
-		return
-	}
 	serving := r.split.Carrier().Fleet().Serving() + r.carriedElsewhere()
 	switch {
+	case w.want < r.split.Now && stable.Stale():
+		r.draft.Held = true
 	case r.split.InForce, r.want.Replicas() == 0, serving == 0:
 	case w.to == w.want && w.want > r.split.Now: // it is ready for that
 	default:

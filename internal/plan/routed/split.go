@@ -233,10 +233,7 @@ func recordOf(d traffic.Destination) v1alpha1.WeightDestination {
 // Routes are the managed routes that the steps so far have set and not removed again. They lead to the canary, so they are there
 // only while it has pods that the Service selects.
 func (r *Split) Routes() []traffic.Route {
-	if r.update.State() != progress.Updating || !r.CanServe() {
-		return nil
-	}
-	if r.want.Aim() == 0 && r.want.Replicas() > 0 { // the pods go, and these before them
+	if r.update.State() != progress.Updating || !r.CanServe() || r.want.Aim() == 0 && r.want.Replicas() > 0 { // where the pods go, these go first
 		return nil
 	}
 	set := map[string]traffic.Route{}
