@@ -59,7 +59,7 @@ func TestC45OneNamespace(t *testing.T) {
 			ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
 			ns.CreateRollout(web("judged", `{canary: {steps: [{analysis: {templates: [{templateName: smoke, clusterScope: true}]}}]}}`))
 			ns.WaitForRollout("judged", "to say that it may not read the template", func(ro *v1alpha1.Rollout) bool {
-				return strings.Contains(ro.Status.Message, `ClusterAnalysisTemplate "smoke" cannot be read: the controller looks after one namespace`)
+				return strings.Contains(ro.Status.Message, `ClusterAnalysisTemplate "smoke" cannot be read: the controller manages one namespace`)
 			})
 		})
 	}

@@ -49,7 +49,7 @@ pods start, become ready and stop as they would, but no container runs.`,
 	return root
 }
 
-// usageError is a command line that makes no sense, as opposed to one that did not work.
+// usageError is an invalid command line, as opposed to one that failed.
 type usageError struct{ error }
 
 // usage makes the errors of a check of arguments usage errors.

@@ -92,7 +92,7 @@ func search(root string, glossary []term) (all []finding, err error) {
 }
 
 // skipped are folders of recorded output, of programs, and of git.
-var skipped = []string{".git", "bin", "dist", "node_modules", "testdata"}
+var skipped = []string{".git", "bin", "dist", "testdata"}
 
 func isText(name string) bool {
 	return slices.Contains([]string{".md", ".go", ".yaml", ".yml", ".sh", ".mk", ".tpl", ".txt"}, filepath.Ext(name)) ||

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// arguments are those of all templates, with the values that the Rollout gives. What a template gives stands back behind that,
-// wherever it comes from: a plain value takes the place of a Secret's too.
+// arguments are those of all templates, with the values that the Rollout sets. A value from the Rollout takes precedence
+// over anything that a template sets: a plain value replaces a reference to a Secret, too.
 func (m *merger) arguments(templates []template) []v1alpha1.Argument {
 	var all []v1alpha1.Argument
 	from := map[string]string{}

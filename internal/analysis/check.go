@@ -8,7 +8,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// CheckRun finds what is wrong with an AnalysisRun, whoever wrote it. Limits that are left to arguments are taken as they stand.
+// CheckRun finds what is wrong with an AnalysisRun, no matter who created it. Limits that come from arguments are taken as
+// written.
 func CheckRun(run v1alpha1.AnalysisRunSpec) []string {
 	if len(run.Metrics) == 0 {
 		return []string{"there is no metric: set at least one"}

@@ -8,8 +8,8 @@
 //	field.go     a field of the Rollout as the value of an argument
 //	metric.go    whether the result can be measured and will come to an end
 //
-// What is wrong is not an error but a list of problems that name the field, the template and the metric: templates are other
-// people's objects, and may be mended at any time.
+// Mistakes are not returned as an error but as a list of problems that name the field, the template and the metric:
+// templates belong to other people, and may be fixed at any time.
 //
 // What must not be here: clients, clocks, measuring.
 package analysis

@@ -18,7 +18,7 @@ func CheckExperiment(ex spec.Experiment, known Templates) []spec.Problem {
 		problems = append(problems, m.problems...)
 	}
 	if len(problems) > 0 {
-		return problems // the rest would only tell of what is missing
+		return problems // other problems would only be about what is missing
 	}
 	m := merger{analysis: spec.Analysis{Field: ex.Field}}
 	m.checkPatterns(all)

@@ -49,7 +49,7 @@ type merger struct {
 func (m *merger) merge(known Templates) v1alpha1.AnalysisRunSpec {
 	templates, problems := collect(m.analysis.Field, m.analysis.Templates, known)
 	if m.problems = problems; len(problems) > 0 {
-		return v1alpha1.AnalysisRunSpec{} // the rest would only tell of what is missing
+		return v1alpha1.AnalysisRunSpec{} // other problems would only be about what is missing
 	}
 	run := v1alpha1.AnalysisRunSpec{
 		Metrics: m.metrics(templates),

@@ -29,8 +29,8 @@ func Begin(want *v1alpha1.AnalysisRun, runs []*v1alpha1.AnalysisRun, taken func(
 	return want, false
 }
 
-// underWay is the run that is wanted under whatever name it was begun, nil if there is none: somebody may have deleted the run of an
-// earlier attempt since, which makes a name free before this one's.
+// underWay is the wanted run, whatever name it was created with, nil if there is none: if someone has deleted the run of an
+// earlier attempt, a name before this one's has become free.
 func underWay(runs []*v1alpha1.AnalysisRun, want *v1alpha1.AnalysisRun) *v1alpha1.AnalysisRun {
 	return FirstNamed(runs, func(run *v1alpha1.AnalysisRun) bool { return isAttempt(run.Name, want.Name) && isSame(run, want) })
 }

@@ -105,7 +105,7 @@ func (c *collector) visit(field string, ref v1alpha1.AnalysisTemplateRef, via []
 		c.missing(field, ref, "")
 		return
 	case found == nil:
-		c.problem(field, "%s cannot be read: the controller looks after one namespace and has no right to; name an AnalysisTemplate of this namespace, or grant it get, list and watch of clusteranalysistemplates", title(ref))
+		c.problem(field, "%s cannot be read: the controller manages one namespace and is not allowed to; name an AnalysisTemplate in this namespace, or grant it get, list and watch on clusteranalysistemplates", title(ref))
 		return
 	case found == TooMany:
 		c.problem(field, "more than %d templates are used, with those that templates name in turn; %s and others are left out: name fewer", MostTemplates, title(ref))

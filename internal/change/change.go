@@ -73,8 +73,8 @@ type WriteRoute struct {
 	// Release: the Rollout does not name the object any more. The shell remembers it if the API server refuses this, for the passes that
 	// follow.
 	Release bool
-	// Independent: nothing waits for this release. The shell remembers a conflict too, or somebody who changes the object all the time
-	// would keep every pass from its end.
+	// Independent: nothing waits for this release. The shell also remembers a conflict, or someone who changes the object
+	// all the time would keep every reconcile from finishing.
 	Independent bool
 }
 

@@ -14,7 +14,7 @@ type Journal struct {
 	Notes []Note
 	// Needs is what must be looked at before more can be decided.
 	Needs []Need
-	// Wake is when to look again if nothing happens first. Zero: there is nothing to wait for.
+	// Wake is when to reconcile again if nothing happens first. Zero: there is nothing to wait for.
 	Wake time.Time
 }
 
@@ -67,7 +67,7 @@ type Topic string
 const (
 	TopicGrow   Topic = "grow"   // pods are added
 	TopicRoute  Topic = "route"  // traffic is sent elsewhere
-	TopicShrink Topic = "shrink" // pods or old ReplicaSets are taken away
+	TopicShrink Topic = "shrink" // pods or old ReplicaSets are deleted
 	TopicLabel  Topic = "label"  // pods get the labels and annotations of their version's part
 	TopicWait   Topic = "wait"   // something must come first
 	TopicJudge  Topic = "judge"  // analyses begin and end

@@ -8,7 +8,7 @@ type Refusal struct {
 	At      time.Time
 }
 
-// CreateFailure is the API server's refusal to create a ReplicaSet, in a way that trying again does not mend.
+// CreateFailure is the API server's refusal to create a ReplicaSet, of a kind that a retry does not fix.
 type CreateFailure struct {
 	Name string
 	// Taken: an object that is not this Rollout's, or not of this template, has the name already.

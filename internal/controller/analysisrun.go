@@ -45,7 +45,7 @@ func NewAnalysisRuns(ctx context.Context, p Parts, providers registry.Registry) 
 	return r
 }
 
-// Announce has a queue told of AnalysisRuns whose measurements land.
+// Announce sets the queue that AnalysisRuns are added to when their measurements finish.
 func (r *AnalysisRuns) Announce(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	return r.flights.announce(ctx, queue)
 }
@@ -311,7 +311,7 @@ func (r *AnalysisRuns) setting(ctx context.Context, namespace string, ref v1alph
 	return "", &missingValue{fmt.Sprintf("ConfigMap %q has no key %q: add it, or name another", ref.Name, ref.Key)}
 }
 
-// absence tells what a user can mend from what trying again can.
+// absence distinguishes what a user can fix from what a retry can fix.
 func absence(kind, name string, err error) error {
 	switch {
 	case apierrors.IsNotFound(err):

@@ -13,9 +13,9 @@ const (
 	backoffLongest = 2 * time.Second
 )
 
-// backoff is when to look again at an owner whose pass could not be finished because a cache lags or an object has changed: after
-// backoffShortest, and then after twice as long each time. Passes that events begin in between count for nothing. Where caches lag by minutes,
-// thousands of objects must not be looked at ten times a second.
+// backoff is when to requeue an owner whose reconcile could not finish because a cache lags or an object has changed: after
+// backoffShortest, and then after twice as long each time. Reconciles that events trigger in between do not count. If caches
+// lag by minutes, thousands of objects must not be reconciled ten times a second.
 func (m *memory) backoff(owner types.NamespacedName, now time.Time) (after time.Duration) {
 	m.of(owner, func(r *recollection) {
 		if r.unfinished.IsZero() || now.Before(r.unfinished) { // clocks are set back

@@ -14,7 +14,7 @@
 //	flights.go  the measurements of AnalysisRuns that are under way; jobs.go the Jobs
 //	memory.go   what is remembered of each owner between two passes: expectations.go what was written and not yet seen again
 //
-// A conflict means that an object has changed: the pass ends and the next one looks again. Nothing is ever forced.
+// A conflict means that an object has changed: the reconcile ends and the object is requeued. Nothing is ever forced.
 //
-// What must not be here: weights, steps, conditions, phases: anything that a user of rollouts would call behaviour.
+// This package must not have weights, steps, conditions or phases: nothing that a user of rollouts would call behavior.
 package controller

@@ -19,9 +19,9 @@ const (
 // eventQueue holds the events that wait to be published. Namespaces take turns, and so do the objects of a namespace; the events on one
 // object come in their order, one at a time.
 //
-// It is bounded, for a namespace and in all. Where an event is too many, one is dropped: of the namespace that is at its bound, or, where
-// all of them together are, of the one that has the most waiting; there of the object that has the most waiting, its oldest. So whoever
-// floods the queue loses their own events, and others none.
+// It is bounded, for each namespace and overall. When a bound is exceeded, one event is dropped: from the namespace at its
+// bound or, if the overall bound is exceeded, from the namespace with the most waiting events; within it from the object
+// with the most waiting events, its oldest one. So anyone who floods the queue loses only their own events.
 type eventQueue struct {
 	spaces map[string]*eventSpace
 	// turns are the spaces that have an object whose turn it may be, in their order.

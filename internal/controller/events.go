@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	// publishers is how many events are sent at once, and spacePublishers how many of them may be of one namespace: where a namespace's
-	// events take long, there is always somebody for the others.
+	// publishers is how many events are sent at once, and spacePublishers how many of them may be for one namespace: if a
+	// namespace's events take long, publishers are left for the others.
 	publishers, spacePublishers = 8, 6
 	// publishing is how long one attempt to send an event may take.
 	publishing = 10 * time.Second
@@ -52,7 +52,7 @@ type events struct {
 	log    *slog.Logger
 	meters *telemetry.Meters
 	series *eventSeries
-	// start begins to publish, in parallel to whoever records events.
+	// start begins to publish, concurrently with the recording of events.
 	start func(func())
 
 	mu    sync.Mutex
@@ -130,7 +130,7 @@ func (e *events) event(on *corev1.ObjectReference, annotations map[string]string
 	}
 }
 
-// hire has somebody publish what waits, unless enough do already.
+// hire starts a publisher for the waiting events, unless enough are running already.
 func (e *events) hire() {
 	if e.busy < publishers && e.queue.ready() {
 		e.busy++

@@ -28,10 +28,11 @@ const clocksDiffer = time.Minute
 
 // isVerified reports whether what was there when this process began to lead is known for an owner: it was compared, or the owner is younger.
 //
-// A standby fills its caches long before it leads, and nothing makes them show what the leader before it wrote last. The resourceVersion in
-// each write guards the object written, but not a decision that spans several: a Service is pointed at a version whose pods went a moment
-// ago. So what the first write for each owner is decided on is compared with what the API server has. Caches never go back behind that,
-// and later writes are this process's own, which it waits for (expectations.go). What is idle writes nothing, and costs nothing.
+// A standby fills its caches long before it leads, and nothing guarantees that they contain the last writes of the previous
+// leader. The resourceVersion in each write guards the object written, but not a decision that spans several: a Service
+// could be pointed at a version whose pods were deleted a moment ago. So before its first write for an owner, the shell
+// compares what it observed with the API server. Caches never go back in time, and later writes are this process's own,
+// which it waits for (expectations.go). Idle objects cause no writes, and cost nothing.
 func (m *memory) isVerified(owner client.Object, now time.Time) (verified bool) {
 	m.of(client.ObjectKeyFromObject(owner), func(r *recollection) {
 		if m.began.IsZero() {
@@ -202,9 +203,9 @@ func (w *writer) compareItself(ctx context.Context, seen client.Object) error {
 	return nil
 }
 
-// around selects what a Rollout controls among all that a namespace has, of which there may be thousands: whatever is made for a Rollout
-// carries the labels of its selector, and that never changes. Where somebody has taken such labels off one of the objects, or the selector
-// is that of a workload, all are asked for.
+// around selects what a Rollout controls among all the objects of a namespace, of which there may be thousands: everything
+// created for a Rollout carries the labels of its selector, and that never changes. If someone has removed such labels from
+// one of the objects, or the selector is that of a workload, all are listed.
 func around[T client.Object](ro *v1alpha1.Rollout, seen []T) labels.Selector {
 	if ro.Spec.Selector == nil {
 		return labels.Everything()
@@ -216,8 +217,8 @@ func around[T client.Object](ro *v1alpha1.Rollout, seen []T) labels.Selector {
 	return own
 }
 
-// ofSteps selects the Experiments that steps of Rollouts begin, which carry the hash of the version: others of the namespace do not. Where
-// somebody has taken it off one, all are asked for.
+// ofSteps selects the Experiments that steps of Rollouts create, which carry the hash of the version; other Experiments in
+// the namespace do not. If someone has removed it from one, all are listed.
 func ofSteps(seen []*v1alpha1.Experiment) (labels.Selector, error) {
 	if slices.ContainsFunc(seen, func(ex *v1alpha1.Experiment) bool { return ex.Labels[v1alpha1.PodTemplateHashLabel] == "" }) {
 		return labels.Everything(), nil

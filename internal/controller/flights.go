@@ -32,15 +32,15 @@ const (
 	mostOfRun = 100
 	// longestFlight ends a measurement that its provider does not end.
 	longestFlight = 2 * metric.LongestTimeout
-	// mostPens is how many statuses are written at once that only tell of measurements.
+	// mostPens is how many statuses that only report measurements are written at once.
 	mostPens = 30
 	// retryFirst, retryLongest and refusedLongest are how long a status that could not be written waits: twice as long each time, up to
 	// retryLongest, or to refusedLongest where the API server refuses it for good.
 	retryFirst, retryLongest, refusedLongest = time.Second, 16 * time.Second, 5 * time.Minute
 )
 
-// flights are the measurements that are under way, and the results of those that came back and are not in a status yet. No worker waits
-// for them: an AnalysisRun is looked at again when one of its measurements lands.
+// flights are the measurements in flight, and the results that are not in a status yet. No worker waits for them: an
+// AnalysisRun is requeued when one of its measurements finishes.
 //
 // A measurement takes a place until its result is in the status. Namespaces share the places. An AnalysisRun that finds none waits in line, and the places that become free are offered to the namespaces
 // in turn.
@@ -52,7 +52,7 @@ type flights struct {
 	bytes     *byteBudget
 	// secrets reads those that metrics name.
 	secrets metric.ReadSecret
-	// look has a queue told of AnalysisRuns to look at. It is set before the first pass, and called without the lock.
+	// look adds AnalysisRuns to the queue. It is set before the first reconcile, and called without the lock.
 	look func(types.NamespacedName, priorityqueue.AddOpts)
 
 	// pens bounds how many statuses are written at once, and judging how many results are judged at once: the namespaces take turns.
@@ -112,7 +112,7 @@ const (
 	inTime = 0
 )
 
-// announce has a queue told of AnalysisRuns whose measurements land.
+// announce sets the queue that AnalysisRuns are added to when their measurements finish.
 func (f *flights) announce(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	ordered, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request])
 	if !ok {
@@ -208,7 +208,7 @@ func (f *flights) tidy(key types.NamespacedName) {
 	}
 }
 
-// begin begins a measurement. Where there is no place for it, the AnalysisRun is looked at again when there is one.
+// begin starts a measurement. If there is no free slot, the AnalysisRun is requeued when there is one.
 func (f *flights) begin(key types.NamespacedName, task measure.Task) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -233,7 +233,7 @@ func (f *flights) begin(key types.NamespacedName, task measure.Task) {
 	f.start(func() {
 		held := f.bytes.claim(key.Namespace)
 		result := f.fly(ctx, task, held)
-		result.Cancelled = errors.Is(ctx.Err(), context.Canceled)
+		result.Canceled = errors.Is(ctx.Err(), context.Canceled)
 		cancel()
 		f.land(key, landing{result, held})
 	})
@@ -288,8 +288,9 @@ func (f *flights) nextInLine(yield func(types.NamespacedName) bool) {
 	}
 }
 
-// isRecording reports whether results of an AnalysisRun are being written, or wait until that is tried again. If the pass that asks has to
-// wait for that, the AnalysisRun is looked at again afterwards. What was refused is tried again at once if somebody has changed the run.
+// isRecording reports whether results of an AnalysisRun are being written, or wait for a retry. If the caller has to wait
+// for that, the AnalysisRun is requeued once the write completes. A write that was refused is retried immediately if someone
+// has changed the run.
 func (f *flights) isRecording(run *v1alpha1.AnalysisRun, waits bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -365,7 +366,7 @@ func (f *flights) recorded(key types.NamespacedName, run *runFlights, results in
 	f.offer()
 }
 
-// retryAfter is how long a write waits that has failed, for so many failures before this one.
+// retryAfter is how long a failed write waits for its retry, after the given number of earlier failures.
 func retryAfter(failures int, err error) time.Duration {
 	longest := retryLongest
 	if refused(err) {

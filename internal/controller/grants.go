@@ -30,8 +30,8 @@ const (
 	// grantIndex is the cache index of ReferenceGrants by the namespaces to whose Rollouts they allow something, and elsewhereIndex that of
 	// Rollouts by the other namespaces whose grants concern them.
 	grantIndex, elsewhereIndex = "rollouts-of", "routes-in"
-	// consentFor is how long what ReferenceGrants of a namespace say is remembered where they are not watched, and consentRetry how soon a
-	// Rollout that depends on them is looked at again in that case.
+	// consentFor is how long the ReferenceGrants of a namespace are remembered if they are not watched, and consentRetry how
+	// soon a Rollout that depends on them is requeued in that case.
 	consentFor, consentRetry = 10 * time.Second, 30 * time.Second
 	// mostForeign is in how many other namespaces grants are looked for on behalf of one Rollout, and mostGrants how many there.
 	mostForeign, mostGrants = 5, 200
@@ -111,8 +111,8 @@ func (r *routes) consentsIn(ctx context.Context, namespace, from string, now tim
 	return consents, nil
 }
 
-// followGrants has the controller hear of ReferenceGrants, and reports whether the cluster knows them. A controller of one namespace hears of no
-// others.
+// followGrants starts the watch of ReferenceGrants, and reports whether the cluster has that kind. A controller of one
+// namespace watches only its own.
 func (r *routes) followGrants(ctx context.Context) (known bool, err error) {
 	if r.namespace != "" {
 		return r.knows(grantGVK)
@@ -120,7 +120,7 @@ func (r *routes) followGrants(ctx context.Context) (known bool, err error) {
 	return r.followBy(ctx, grantGVK, grantIndex, indexGrants, r.granted)
 }
 
-// hasGrants reports whether the cache has all ReferenceGrants, so that the Rollouts that depend on them hear of changes.
+// hasGrants reports whether the cache has all ReferenceGrants, so that changes requeue the Rollouts that depend on them.
 func (r *routes) hasGrants(ctx context.Context) bool {
 	if !r.follows(grantGVK) {
 		return false

@@ -17,8 +17,8 @@ import (
 // longestLabeling is when a pass leaves the rest of its labels to the next one. There may be hundreds, and --qps may have each wait.
 const longestLabeling = longestPass / 2
 
-// label carries out a plan's changes of pods. Each is for itself: one that fails is no reason to leave out the rest. What the API server
-// refuses is no error of this process: the engine hears of it at once and decides what it means.
+// label applies a plan's changes to pods. Each is independent: one that fails does not stop the rest. A refusal by the API
+// server is not an error of this process: the engine sees it immediately and decides what it means.
 func (r *Rollouts) label(ctx context.Context, seen plan.Observed, p *plan.Plan) error {
 	key := client.ObjectKeyFromObject(seen.Rollout)
 	var failures []error

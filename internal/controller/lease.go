@@ -64,7 +64,7 @@ func (e *election) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord,
 	}
 }
 
-// see takes note of the lease, and reports whether somebody holds it. One that has run out is shown as held by nobody.
+// see records the lease, and reports whether it is held. An expired lease is shown as held by nobody.
 func (e *election) see(record *resourcelock.LeaderElectionRecord, raw string) (held bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -125,7 +125,7 @@ func (r *Rollouts) setsOf(ctx context.Context, key types.NamespacedName, owner s
 	return sets, nil
 }
 
-// lookAtRollout makes sure that a Rollout is there and stays. If it does not, there is an event to come that tells of it.
+// lookAtRollout makes sure that a Rollout exists and is not being deleted. If it is, an event about that will follow.
 func (r *Rollouts) lookAtRollout(ctx context.Context, seen *plan.Observed) error {
 	var now v1alpha1.Rollout
 	err := r.live.Get(ctx, client.ObjectKeyFromObject(seen.Rollout), &now)

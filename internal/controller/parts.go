@@ -33,7 +33,7 @@ type Parts struct {
 	// Cache is where Client reads; Sets has the ReplicaSets that a workloadRef may refer to.
 	Cache, Sets cache.Cache
 	Mapper      meta.RESTMapper
-	// Namespace is the one to look after; empty for all.
+	// Namespace to manage; empty for all.
 	Namespace string
 	// OwnNamespace is the controller's own, where the Secrets are that metrics name.
 	OwnNamespace string
@@ -56,7 +56,7 @@ type Parts struct {
 	Go func(func())
 }
 
-// Watch is a kind of object whose changes concern those that a reconciler looks after.
+// Watch is a kind of object whose changes concern the objects of a reconciler.
 type Watch struct {
 	Object     client.Object
 	Handler    handler.EventHandler
@@ -97,13 +97,13 @@ func (e *Experiments) Watches(clusterTemplates bool) []Watch {
 	return watches
 }
 
-// Watches are AnalysisRuns alone. What lands is told of by [AnalysisRuns.Announce].
+// Watches are AnalysisRuns only. Finished measurements requeue their AnalysisRun through [AnalysisRuns.Announce].
 func (r *AnalysisRuns) Watches() []Watch {
 	return []Watch{{Object: &v1alpha1.AnalysisRun{}, Handler: &handler.EnqueueRequestForObject{}, Predicates: []predicate.Predicate{notOnlyMeasured}}}
 }
 
-// Follow says how to hear of changes to objects of a kind that a cache has, for kinds that are watched when the first Rollout names one.
-// No pass may begin before.
+// Follow adds a watch for a kind that a cache has, for kinds that are watched when the first Rollout names one. No reconcile
+// may start before.
 func (r *Rollouts) Follow(watch func(from cache.Cache, what client.Object, to handler.EventHandler) error) {
 	r.workloads.watch, r.routes.watch = watch, watch
 }

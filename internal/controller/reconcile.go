@@ -19,7 +19,7 @@ type kind[O, P any] interface {
 	next(seen O) P
 	// look adds what a plan needs to what was seen, and reports whether it needs anything. A plan that does is not carried out.
 	look(ctx context.Context, seen *O, p P) (needs bool, err error)
-	// carryOut does what was planned, and says when to look again.
+	// carryOut applies a plan, and returns when to requeue.
 	carryOut(ctx context.Context, seen O, p P) (reconcile.Result, error)
 	// heed adds to what was seen that the API server does not take an object, and reports whether the engine decides what that means.
 	heed(seen *O, r refusal) bool
@@ -31,8 +31,8 @@ const (
 	// mostLooks is how many times the engine may ask for looks in one pass. It needs a few: one for each kind of thing, and one for the pods
 	// of each version.
 	mostLooks = 1000
-	// mostRefusals is how many objects that the API server does not take, mostly since others have their names, one pass tries. The next pass
-	// looks again, later each time.
+	// mostRefusals is how many objects that the API server refuses, mostly because their names are taken, one reconcile
+	// tries. The next reconcile tries again, later each time.
 	mostRefusals = 100
 )
 
@@ -98,7 +98,7 @@ func decide[O, P any](ctx context.Context, k kind[O, P], seen O) (O, P, error) {
 	return seen, none, fmt.Errorf("the engine still needs to look at more after %d looks in one pass; this is a bug in the controller", mostLooks)
 }
 
-// wakeAt has an object looked at again at a time; the zero time is never.
+// wakeAt requeues an object at a time; the zero time is never.
 func (w *writer) wakeAt(at time.Time) reconcile.Result {
 	if at.IsZero() {
 		return reconcile.Result{}

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
-// refusedRetry is when a write is tried again that the API server refused: only somebody's correction helps.
+// refusedRetry is when a write that the API server refused is retried: only a correction by someone helps.
 const refusedRetry = 30 * time.Second
 
 // withheld are the writes of a pass that the API server refused for what they are: a policy, a webhook, a right that is missing. Trying again at

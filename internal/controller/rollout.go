@@ -24,7 +24,7 @@ type Rollouts struct {
 	writer
 	events record.EventRecorder
 	meters *telemetry.Meters
-	// traces tell of updates; nil where nobody asked for it.
+	// traces reports updates; nil if no endpoint is set.
 	traces *trace.Updates
 	// workloads reads what a workloadRef refers to.
 	workloads *workloads

@@ -77,21 +77,21 @@ type routes struct {
 	policy    spec.Policy
 	mapper    meta.RESTMapper
 	log       *slog.Logger
-	// watch has a handler told of all objects of a kind.
+	// watch adds a handler for all objects of a kind.
 	watch func(cache.Cache, client.Object, handler.EventHandler) error
 	// concerned are the Rollouts to look at when an object changes, and granted when a ReferenceGrant does.
 	concerned, granted handler.MapFunc
 
 	mu sync.Mutex
-	// watched are the kinds that the controller hears of, filled those of them whose objects the cache has. One that the controller may not
-	// list is never filled.
+	// watched are the kinds with a watch, filled those of them whose objects are in the cache. A kind that the controller
+	// may not list is never filled.
 	watched, filled []schema.GroupVersionKind
 
 	search search
 	grants *grants
 }
 
-// follow has the controller hear of changes to objects of a kind, and reports whether the cluster knows the kind.
+// follow starts a watch for objects of a kind, and reports whether the cluster has that kind.
 func (r *routes) follow(ctx context.Context, gvk schema.GroupVersionKind) (known bool, err error) {
 	return r.followBy(ctx, gvk, routeOwnerIndex, indexOwners, r.concerned)
 }
@@ -116,7 +116,7 @@ func (r *routes) followBy(ctx context.Context, gvk schema.GroupVersionKind, inde
 	return true, nil
 }
 
-// follows reports whether the controller hears of changes to objects of a kind.
+// follows reports whether objects of a kind are watched.
 func (r *routes) follows(gvk schema.GroupVersionKind) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -249,7 +249,7 @@ func readRoute(ctx context.Context, reader client.Reader, key traffic.Key) (*uns
 	err := reader.Get(ctx, key.NamespacedName, object)
 	switch {
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
-		return nil, nil //nolint:nilnil // what is missing is data: the engine tells of it
+		return nil, nil //nolint:nilnil // what is missing is data: the engine reports it
 	case err != nil:
 		return nil, fmt.Errorf("read %s %s, which splits traffic (may the controller get, list and watch its kind?): %w", key.Kind, key.NamespacedName, err)
 	}
@@ -326,9 +326,9 @@ func (r *Rollouts) addPlugin(to traffic.Objects, ref traffic.Ref, ro *v1alpha1.R
 	}
 }
 
-// releaseRoute changes or deletes an object that the Rollout does not name any more. What the API server refuses is no error of this process:
-// it is remembered, and the next pass, which follows at once, decides what it means. Where nothing waits for the release a conflict counts
-// as much: somebody may change the object all the time.
+// releaseRoute changes or deletes an object that the Rollout no longer names. A refusal by the API server is not an error of
+// this process: it is remembered, and the next reconcile, which follows immediately, decides what it means. If nothing waits
+// for the release, a conflict is treated the same way: someone may change the object all the time.
 func (r *Rollouts) releaseRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
 	key, object := client.ObjectKeyFromObject(rollout), routers.FormatKey(traffic.KeyOf(c.From))
 	err := r.writeRoute(ctx, rollout, c)

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// mayReadClusterTemplates reports whether this controller may read ClusterAnalysisTemplates. One that looks after a single namespace
-// may have the rights of a Role alone; elsewhere a right that is missing is a mistake, which the caches tell of.
+// mayReadClusterTemplates reports whether this controller may read ClusterAnalysisTemplates. One that manages a single
+// namespace may have only the permissions of a Role; otherwise a missing permission is a mistake, which the caches report.
 func mayReadClusterTemplates(ctx context.Context, config *rest.Config, o Options) (bool, error) {
 	if o.Namespace == "" {
 		return true, nil
@@ -41,7 +41,7 @@ type namespaced struct{ client.Client }
 func (n namespaced) Get(ctx context.Context, key client.ObjectKey, obj client.Object, options ...client.GetOption) error {
 	if _, ok := obj.(*v1alpha1.ClusterAnalysisTemplate); ok {
 		return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("clusteranalysistemplates").GroupResource(), key.Name,
-			errors.New("this controller looks after one namespace"))
+			errors.New("this controller manages one namespace"))
 	}
 	return n.Client.Get(ctx, key, obj, options...)
 }
@@ -54,8 +54,9 @@ func (n namespaced) List(ctx context.Context, list client.ObjectList, options ..
 	return n.Client.List(ctx, list, options...)
 }
 
-// filled is a readiness probe: the caches have all that is watched from the beginning, behind which the manager starts it. Kinds that are followed
-// later do not count: somebody may name one that this controller may not list, and that is no reason to take it for broken.
+// filled is a readiness probe: the caches contain everything that is watched from the start, after which the manager starts
+// it. Kinds that are watched later do not count: a Rollout may name one that this controller may not list, and that does not
+// make the controller unready.
 type filled struct{ are atomic.Bool }
 
 // Start is called when the caches are filled.

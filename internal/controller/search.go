@@ -43,7 +43,7 @@ type search struct {
 	tried atomic.Bool
 }
 
-// lookThrough goes on with the search, and says when the Rollout is to be looked at again for its sake; 0 for not at all.
+// lookThrough continues the search, and returns when to requeue the Rollout for it; 0 for not at all.
 func (r *routes) lookThrough(ctx context.Context, rollout types.NamespacedName, now time.Time) (again time.Duration) {
 	s := &r.search
 	switch {

@@ -51,7 +51,7 @@ const (
 
 // Options are what the controller process can be told.
 type Options struct {
-	// Namespace to look after; empty for all.
+	// Namespace to manage; empty for all.
 	Namespace string
 	// OwnNamespace holds the leader election's lease, and the Secrets of metric providers.
 	OwnNamespace string
@@ -94,11 +94,11 @@ type Options struct {
 	PerObjectMetrics bool
 	// PprofAddress is where profiles of the process are served; empty for nowhere.
 	PprofAddress string
-	// TracesEndpoint is the OpenTelemetry collector that is told of updates; empty for none.
+	// TracesEndpoint is the OpenTelemetry collector that updates are reported to; empty for none.
 	TracesEndpoint string
 }
 
-// Run looks after Rollouts until ctx ends.
+// Run manages Rollouts until ctx ends.
 func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) error {
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
 	if err := requireCRDs(ctx, config, log); err != nil {

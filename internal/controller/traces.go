@@ -13,7 +13,7 @@ import (
 // flushing is how long a controller that stops goes on sending traces.
 const flushing = 2 * time.Second
 
-// startTraces has updates told of, if somebody is to be told.
+// startTraces starts to export traces of updates, if an endpoint is set.
 func startTraces(ctx context.Context, o Options, log *slog.Logger) (*trace.Updates, error) {
 	var none *trace.Updates // does nothing
 	if o.TracesEndpoint == "" {

@@ -50,7 +50,7 @@ func workloadKey(kind spec.Kind, name string) string { return string(kind) + "/"
 type workloads struct {
 	// main caches Deployments and PodTemplates. It has only the ReplicaSets of Rollouts, so others are in a cache of their own.
 	main, sets cache.Cache
-	// watch has a handler told of all objects of a kind.
+	// watch adds a handler for all objects of a kind.
 	watch func(cache.Cache, client.Object, handler.EventHandler) error
 	// referring are the Rollouts that refer to an object of a kind.
 	referring func(kind spec.Kind) handler.MapFunc
@@ -129,7 +129,7 @@ func (w *workloads) get(ctx context.Context, kind spec.Kind, key types.Namespace
 	return obj, nil
 }
 
-// follow has the controller hear of changes to objects of a kind.
+// follow starts a watch for objects of a kind.
 func (w *workloads) follow(kind spec.Kind) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

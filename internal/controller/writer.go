@@ -27,8 +27,8 @@ import (
 // errBehind says that a cache does not show yet what is known to be there, mostly this controller's own last write.
 var errBehind = errors.New("a cache is behind")
 
-// missingFor is how long an object that was written may be absent from the cache before it is asked for by name: somebody may
-// have deleted it before the cache ever saw it.
+// missingFor is how long an object that was written may be absent from the cache before it is read by name: someone may have
+// deleted it before the cache ever contained it.
 const missingFor = 2 * time.Second
 
 // writer writes objects on behalf of those that own them, a Rollout, an Experiment or an AnalysisRun: each write bound to the version of the

@@ -1,19 +1,19 @@
-// Package experiment decides what happens next to an Experiment: versions that run beside each other for a while, apart from what
-// serves, and are measured.
+// Package experiment decides what happens next to an Experiment: versions that run side by side for a while, apart from the
+// serving pods, and are measured.
 //
-// [Next] is made as plan.Next is, and speaks its language: a pure function of what was observed, and a plan of guarded writes in the
-// order in which they are safe, which may be cut short after any of them. A pass goes through these steps:
+// [Next] works like plan.Next, and uses the same types: a pure function of what was observed, and a plan of guarded writes
+// in the order in which they are safe, which may stop after any of them. A reconcile goes through these steps:
 //
-//	observed.go    what is looked at, and which ReplicaSet and Service belong to which template
-//	templates.go   pods brought up, and how each template is doing
+//	observed.go    what is observed, and which ReplicaSet and Service belong to which template
+//	templates.go   pods created, and how each template is doing
 //	services.go    a Service for a template's pods, for as long as it has any
-//	analyses.go    analyses begun once all templates are available, and ended with the Experiment
+//	analyses.go    analyses started once all templates are available, and ended with the Experiment
 //	verdict.go     whether the Experiment is over, and how it went
-//	retire.go      pods taken away some time after the end
+//	retire.go      pods deleted some time after the end
 //	record.go      conditions, the next status, and the events that its changes are worth
 //
-// A pass acts on what is recorded: analyses begin when the status has the moment at which all templates were available, and pods go
-// when it has the end. So whatever a crash cuts off, the next pass goes on with the same values.
+// A reconcile acts on what is recorded: analyses start when the status has the time at which all templates became available,
+// and pods are deleted when it has the end. So whatever a crash cuts off, the next reconcile continues with the same values.
 //
-// What an Experiment is made for by a step of a canary is the business of package plan. What must not be here: clocks, clients.
+// What a canary step uses an Experiment for is decided in package plan. This package must not have clocks or clients.
 package experiment

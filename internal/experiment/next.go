@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// Plan is what the world should look like next, grouped in the order in which it is safe to make it so. Stopping after any write
-// and planning anew leads to the same end.
+// Plan is the desired state, grouped in the order in which it is safe to apply. Stopping after any write and planning again
+// leads to the same result.
 type Plan struct {
 	// Grow creates ReplicaSets and scales them up.
 	Grow []change.Change
@@ -29,7 +29,7 @@ type Plan struct {
 	NeedsRollout bool
 	// Events are published after the record; those of RolloutEvents on the Rollout whose step the Experiment is, if it is one.
 	Events, RolloutEvents []change.Event
-	// Wake is when to look again if nothing happens first. Zero: there is nothing to wait for.
+	// Wake is when to reconcile again if nothing happens first. Zero: there is nothing to wait for.
 	Wake time.Time
 	// Notes are the decisions with their reasons, in the order in which they were taken.
 	Notes []change.Note

@@ -46,7 +46,7 @@ const (
 	AnalysisRun Kind = "AnalysisRun"
 )
 
-// CreateFailure is the API server's refusal to create an object, in a way that trying again does not mend.
+// CreateFailure is the API server's refusal to create an object, of a kind that a retry does not fix.
 type CreateFailure struct {
 	Kind Kind
 	change.CreateFailure

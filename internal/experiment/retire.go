@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// routedAgain is when the Rollout is looked at again whose routers still send to pods that are to go.
+// routedAgain is when to check the Rollout again whose routers still send traffic to pods that will be deleted.
 const routedAgain = time.Second
 
 // routed reports whether the traffic routers of the Rollout whose step this is may still send to a ReplicaSet's pods. To whom they do is in
@@ -55,7 +55,7 @@ func (p *pass) retireLeftovers() {
 
 func (p *pass) retireSets(reason string, these func(template string) bool) {
 	sets := map[string]*appsv1.ReplicaSet{}
-	for _, s := range p.Services { // those whose ReplicaSet somebody deleted
+	for _, s := range p.Services { // those whose ReplicaSet someone deleted
 		if name := s.Annotations[v1alpha1.ExperimentTemplateNameAnnotation]; these(name) {
 			sets[name] = nil
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// lookAgain is when something is looked at that nobody may tell of: a name that somebody else has, and gives up.
+// lookAgain is when to check what no event may announce: a name that another object has, and releases.
 const lookAgain = 10 * time.Second
 
 // NoPorts is what is said of a template whose Service cannot be.
@@ -85,8 +85,8 @@ func (p *pass) growSet(t *template) (missing string) {
 // mostCollisions is how many names of a ReplicaSet may be taken by others before its template fails: more are no accident.
 const mostCollisions = 20
 
-// createSet creates the ReplicaSet of a template, under another name for each that is taken. A count in the status that is no count of these is
-// somebody else's.
+// createSet creates the ReplicaSet of a template, with another name for each that is taken. A count in the status that does
+// not match was written by another client.
 func (p *pass) createSet(t *template) (missing string) {
 	set := t.newSet(p.Experiment)
 	base := set.Name
@@ -180,7 +180,7 @@ func (p *pass) tellScale(name string, from, to int32, reason string) {
 	p.journal.Note(topic, fmt.Sprintf("scale %s from %d to %d", name, from, to), reason)
 }
 
-// follow says how a template is doing. Each pod that becomes available is progress, from which the deadline counts anew.
+// follow returns how a template is doing. Each pod that becomes available is progress, from which the deadline starts again.
 func (p *pass) follow(t *template, missing string) {
 	if missing == "" {
 		missing = t.unavailable()

@@ -19,7 +19,7 @@ type Provider interface {
 
 // Asynchronous is a provider whose measurements take their time: Measure returns a Reading that is Running.
 type Asynchronous interface {
-	// Resume looks how the measurement is doing that r.Begun tells of.
+	// Resume checks the measurement that r.Begun describes.
 	Resume(ctx context.Context, r Request) (Reading, error)
 	// Stop ends the measurement in r.Begun. Stopping one that has ended, or is gone, is not an error. [ErrUnderway]: ask again a little later.
 	Stop(ctx context.Context, r Request) error
@@ -30,7 +30,7 @@ var ErrUnderway = errors.New("the measurement is being ended")
 
 // Tidy is a provider whose measurements leave something behind, which goes when they are kept no longer.
 type Tidy interface {
-	// Forget takes away what the measurement has left that r.Begun tells of.
+	// Forget deletes what the measurement that r.Begun describes has left.
 	Forget(ctx context.Context, r Request) error
 }
 
@@ -123,9 +123,9 @@ type Reading struct {
 	Question string
 	// Message is why it ended like that, or what it waits for.
 	Message string
-	// ResumeAt is when to look again at a measurement that takes time.
+	// ResumeAt is when to check a measurement that takes time.
 	ResumeAt time.Time
-	// Metadata is told of the measurement, About of the metric.
+	// Metadata is reported for the measurement, About for the metric.
 	Metadata, About map[string]string
 }
 

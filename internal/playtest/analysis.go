@@ -47,7 +47,7 @@ func (ns *Namespace) WaitForAnalysisRunToGo(name string) {
 	})
 }
 
-// EndAnalysisRun waits for an AnalysisRun and writes how it ended, in place of whoever measures. The status is written through
+// EndAnalysisRun waits for an AnalysisRun and writes how it ended, in place of the controller. The status is written through
 // the object itself: AnalysisRuns have no subresource for it.
 func (ns *Namespace) EndAnalysisRun(name string, phase v1alpha1.AnalysisPhase, message string) *v1alpha1.AnalysisRun {
 	ns.t.Helper()

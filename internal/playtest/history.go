@@ -194,8 +194,8 @@ func (p *Point) see(e watch.Event) {
 	}
 }
 
-// WaitForEvents waits until n more changes have been seen, or until a while has passed in which there were none: then nothing
-// is moving, and waiting for it to move would take for ever. It reports whether they were seen.
+// WaitForEvents waits until n more changes have been seen, or until there were none for some time: then nothing is moving,
+// and it would wait forever. It reports whether they were seen.
 func (h *History) WaitForEvents(n int) bool { return h.waitForEvents(n, quiet) }
 
 // Quiet reports whether nothing changes for as long. Others may be busy meanwhile.

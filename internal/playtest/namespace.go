@@ -84,7 +84,7 @@ func enter(t *testing.T, when turn) *Namespace {
 // Program is the path of one of Sluice's programs.
 func Program(name string) string { return shared.Program(name) }
 
-// StartController starts a controller that looks after this namespace only, beside those that run already.
+// StartController starts a controller that manages this namespace only, alongside those that are already running.
 func (ns *Namespace) StartController(flags ...string) {
 	ns.t.Helper()
 	ns.start(append([]string{"--namespaced", "--namespace", ns.Name}, flags...))

@@ -24,8 +24,8 @@ func (ns *Namespace) Neighbor() *Namespace {
 	}
 }
 
-// StartClusterController starts a controller that looks after all namespaces, under the rights of the install, and of the Rollouts only
-// after those that carry the name of this namespace as their instance ID: so tests do not see each other's.
+// StartClusterController starts a controller that manages all namespaces, with the permissions of the install, but only
+// Rollouts that carry the name of this namespace as their instance ID: so tests do not see each other's.
 func (ns *Namespace) StartClusterController(flags ...string) {
 	ns.t.Helper()
 	ns.start(append([]string{"--instance-id", ns.Name}, flags...))

@@ -11,7 +11,7 @@ import (
 // be waited for in vain. A test that only lets time pass leaves its seat to another.
 var seats = &room{}
 
-// room has so many seats, and those who wait for one, by their turn.
+// room is a number of seats, and those who wait for one, in order.
 type room struct {
 	mu      sync.Mutex
 	free    int
@@ -28,7 +28,7 @@ const (
 	turns
 )
 
-// offerSeats lets all tests begin, unless -parallel says how many, and so many of them be busy.
+// offerSeats lets all tests start, unless -parallel sets a number, and limits how many of them are busy to that.
 func offerSeats() {
 	flag.Parse()
 	parallel := flag.Lookup("test.parallel")

@@ -73,8 +73,8 @@ func (ns *Namespace) Versions() map[string]string {
 	return versions
 }
 
-// RestartsQuietly starts the controller anew above what is settled, and fails the test for each object that it writes then. versions
-// are the resourceVersions that must not change, such as [Namespace.Versions].
+// RestartsQuietly restarts the controller once everything has settled, and fails the test for each object that it writes
+// then. versions are the resourceVersions that must not change, such as [Namespace.Versions].
 func (ns *Namespace) RestartsQuietly(versions func() map[string]string) {
 	ns.t.Helper()
 	ns.WaitForPodsToGo()
@@ -89,8 +89,8 @@ func (ns *Namespace) RestartsQuietly(versions func() map[string]string) {
 	}
 }
 
-// KillWhileMoving kills the controller and starts another, so many times, each after a random number of changes, up to most. It
-// ends early when nothing changes any more.
+// KillWhileMoving kills the controller and starts another, the given number of times, each after a random number of changes,
+// up to most. It ends early when nothing changes anymore.
 func (h *History) KillWhileMoving(random *rand.Rand, times, most int) {
 	h.ns.t.Helper()
 	for range times {

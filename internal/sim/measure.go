@@ -193,7 +193,7 @@ func (c *AnalysisController) takeOff(task measure.Task) {
 func (c *AnalysisController) cancel(run types.UID, metrics []string) {
 	for i := range c.flights {
 		if f := &c.flights[i]; f.result.Run.UID == run && slices.Contains(metrics, f.result.Metric.Name) {
-			f.result.Cancelled, f.lands = true, c.world.now
+			f.result.Canceled, f.lands = true, c.world.now
 		}
 	}
 }

@@ -75,7 +75,8 @@ func term(namespace, hash string) corev1.PodAffinityTerm {
 	}
 }
 
-// isTerm reports whether a term is one of ours, or upstream's: nobody else can know a version's hash beforehand.
+// isTerm reports whether a term was added by a controller, Sluice or Argo Rollouts: nobody else can know a version's hash
+// beforehand.
 func isTerm(t corev1.PodAffinityTerm) bool {
 	s := t.LabelSelector
 	return t.TopologyKey == corev1.LabelHostname && s != nil && len(s.MatchLabels) == 0 && len(s.MatchExpressions) == 1 &&

@@ -51,8 +51,8 @@ func (p *problems) analysis(field string, a *v1alpha1.RolloutAnalysis) *Analysis
 	return &Analysis{RolloutAnalysis: *a, Field: field}
 }
 
-// promotionAnalyses resolves the analyses before and behind the switch. A delay that is asked for ends the one behind it; no delay
-// at all is no time in which anything could be measured, and does not.
+// promotionAnalyses resolves the analyses before and after the switch. A delay that is set ends the one after the switch. A
+// delay of 0 leaves no time to measure anything, and does not end it.
 func (p *problems) promotionAnalyses(out *BlueGreen, b *v1alpha1.BlueGreenStrategy) {
 	out.PrePromotion = p.analysis(blueGreenField+".prePromotionAnalysis", b.PrePromotionAnalysis)
 	out.PostPromotion = p.analysis(blueGreenField+".postPromotionAnalysis", b.PostPromotionAnalysis)

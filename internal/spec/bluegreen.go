@@ -31,7 +31,7 @@ type BlueGreen struct {
 	MaxUnavailable int32
 	// PrePromotion is the analysis before the switch, PostPromotion the one behind it; nil for none.
 	PrePromotion, PostPromotion *Analysis
-	// PostPromotionLimit ends the analysis behind the switch, so that the old stack can go; zero for never.
+	// PostPromotionLimit ends the analysis after the switch, so that the old pods can be deleted; zero for never.
 	PostPromotionLimit time.Duration
 }
 

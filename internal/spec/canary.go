@@ -67,7 +67,7 @@ func (p *problems) canaryServices(out *Canary, c *v1alpha1.CanaryStrategy) {
 	}
 }
 
-// withoutRouter refuses what makes no sense where the share of the pods is the share of the traffic.
+// withoutRouter rejects what is invalid when the share of the pods is the share of the traffic.
 func (p *problems) withoutRouter(c *v1alpha1.CanaryStrategy) {
 	const share = "the share of the pods is the share of the traffic"
 	for _, f := range []struct {
@@ -183,7 +183,7 @@ func (p *problems) setCanaryScale(field string, s *v1alpha1.SetCanaryScale, c Ca
 	case s.Weight != nil:
 		return SetCanaryScale{Percent: s.Weight}
 	}
-	return SetCanaryScale{} // matchTrafficWeight, true or, as upstream reads it, not
+	return SetCanaryScale{} // matchTrafficWeight, true or, as Argo Rollouts reads it, not
 }
 
 // managedRoute checks that a step may add a route: its name is one that the spec gives to the controller.

@@ -141,7 +141,7 @@ func (p *problems) runExperiment(ro *v1alpha1.Rollout, s RunExperiment) Step {
 			}
 		}
 	}
-	if ro.Spec.Selector == nil { // which is told of elsewhere
+	if ro.Spec.Selector == nil { // which is reported elsewhere
 		return s
 	}
 	version := Version{Template: &ro.Spec.Template, MinReadySeconds: ro.Spec.MinReadySeconds}

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// PodHash is the label value that tells the pods of one version from those of another (behaviour.md A3.1): 32 bit FNV-1a over
-// the template's JSON, in the alphabet that Kubernetes uses for generated names. collisions is status.collisionCount.
+// PodHash is the label value that distinguishes the pods of one version from those of another: 32-bit FNV-1a over the
+// template's JSON, in the alphabet that Kubernetes uses for generated names. collisions is status.collisionCount.
 //
 // The JSON follows k8s.io/api, so a new mandatory field there would change every hash; hash_test.go pins it.
 func PodHash(template *corev1.PodTemplateSpec, collisions *int32) string {
@@ -32,7 +32,7 @@ func OtherPodHashes(template *corev1.PodTemplateSpec, collisions *int32) iter.Se
 	}
 }
 
-// StepHash names a list of steps; a change of it starts the update anew from the first one.
+// StepHash identifies a list of steps; if it changes, the update restarts from the first step.
 func StepHash(steps []v1alpha1.CanaryStep) string {
 	if len(steps) == 0 {
 		steps = nil // an empty list is none, as in the JSON that the API server keeps
@@ -44,7 +44,7 @@ func encode(text []byte, collisions *int32) string {
 	h := fnv.New32a()
 	h.Write(text) // never fails
 	if collisions != nil {
-		var count [8]byte // four bytes of count and, since upstream's buffer has eight, four zeros
+		var count [8]byte // four bytes of count and four zeros, because Argo Rollouts' buffer has eight
 		binary.LittleEndian.PutUint32(count[:], uint32(*collisions))
 		h.Write(count[:])
 	}

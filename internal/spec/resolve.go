@@ -152,7 +152,7 @@ func (p *problems) selector(s v1alpha1.RolloutSpec) {
 	}
 }
 
-// threshold reads the share of pods that lets a step go on; a negative one counts as none, as upstream has it.
+// threshold reads the share of pods that completes a step; a negative one counts as none, like in Argo Rollouts.
 func (p *problems) threshold(t *v1alpha1.ReplicaProgressThreshold) Threshold {
 	if t == nil || t.Value < 0 {
 		return AllPods
@@ -183,7 +183,7 @@ func (p *problems) amount(field string, v *intstr.IntOrString, byDefault string,
 	if v != nil {
 		amount = asPercent(*v)
 	}
-	pods := max(0, replicas) // fewer than none is told of elsewhere
+	pods := max(0, replicas) // fewer than none is reported elsewhere
 	n, err := intstr.GetScaledValueFromIntOrPercent(&amount, int(pods), roundUp)
 	if err != nil || n < 0 {
 		p.add(field, "%q must be a number of pods such as 1, or a percentage such as 25%%; neither can be negative", amount.String())

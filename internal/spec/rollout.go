@@ -69,7 +69,7 @@ func (Canary) isStrategy() {}
 //sumtype:decl
 type Step interface {
 	isStep()
-	// String is the step as events tell of it; the texts are API.
+	// String is the step as events describe it; the texts are API.
 	String() string
 }
 

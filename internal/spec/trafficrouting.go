@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Routers are the traffic routers of a Rollout, as far as the spec makes sense.
+// Routers are the traffic routers of a Rollout, as far as the spec is valid.
 func Routers(ro *v1alpha1.Rollout) []Router {
 	c := ro.Spec.Strategy.Canary
 	if c == nil || c.TrafficRouting == nil {

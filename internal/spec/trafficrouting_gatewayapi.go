@@ -162,7 +162,7 @@ func (p *problems) settings(field string, text json.RawMessage, into *v1alpha1.G
 func (p *problems) routeSettings(field string, text json.RawMessage) {
 	var routes []map[string]json.RawMessage
 	if json.Unmarshal(text, &routes) != nil {
-		return // told of when all is read
+		return // reported when all is read
 	}
 	known := keys(reflect.TypeFor[v1alpha1.GatewayAPIRoute]())
 	for i, r := range routes {
@@ -182,7 +182,7 @@ func (p *problems) unknown(field, key string, known []string) {
 	p.add(field, "there is no such setting: remove it; there are %s", strings.Join(known, ", "))
 }
 
-// notJSON tells of JSON that is not of the expected form, and reports whether it did.
+// notJSON reports JSON that does not have the expected form, and returns whether it did.
 func (p *problems) notJSON(field string, err error) bool {
 	var wrong *json.UnmarshalTypeError
 	switch {

@@ -50,7 +50,7 @@ func (p *problems) canaryAnnotations(field string, n *v1alpha1.NginxTrafficRouti
 	out := map[string]string{}
 	add := func(field, key, value string) {
 		switch {
-		case key == prefix+"/canary" && value == "true": // it is, whoever says so
+		case key == prefix+"/canary" && value == "true": // it is, no matter what the spec says
 			return
 		case key == prefix+"/canary", key == prefix+"/canary-weight":
 			p.add(field, "%q is what the controller sets itself: remove it", key)

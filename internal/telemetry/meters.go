@@ -38,7 +38,7 @@ type Meters struct {
 
 var (
 	ofObject = []string{"namespace", "name"}
-	// passBuckets are upstream's; updateBuckets go from half a minute to eight hours.
+	// passBuckets are Argo Rollouts' buckets; updateBuckets range from half a minute to eight hours.
 	passBuckets   = []float64{0.01, 0.15, 0.25, 0.5, 1}
 	updateBuckets = []float64{30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800}
 )
@@ -76,7 +76,7 @@ func New(to prometheus.Registerer, perObject bool) *Meters {
 	return m
 }
 
-// builds tell which program this is, under upstream's name and under the usual one.
+// builds is the build information, under Argo Rollouts' name and under the usual one.
 func builds() []prometheus.Collector {
 	var all []prometheus.Collector
 	for _, name := range []string{"argo_rollouts_controller_info", "build_info"} {

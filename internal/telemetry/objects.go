@@ -18,7 +18,7 @@ import (
 // reading is how long reading the caches may take, which block only while they fill.
 const reading = 5 * time.Second
 
-// Objects tell what there is, from the caches, whenever somebody asks.
+// Objects reports the state of objects, from the caches, at each scrape.
 type Objects struct {
 	clock  clock.PassiveClock
 	reader client.Reader
@@ -57,7 +57,7 @@ var (
 	experimentPhase = describe("experiment_phase", "Whether an Experiment is in a phase. Deprecated: use experiment_info.", "phase")
 )
 
-// Describe tells of all that may be told.
+// Describe sends the descriptions of all metrics.
 func (o *Objects) Describe(out chan<- *prometheus.Desc) {
 	for _, description := range []*prometheus.Desc{
 		rolloutInfo, rolloutAvailable, rolloutUnavailable, rolloutDesired, rolloutUpdated, rolloutPhase, rolloutsWaiting,
@@ -111,7 +111,7 @@ func gauge(out chan<- prometheus.Metric, desc *prometheus.Desc, value float64, l
 	out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 }
 
-// eachPhase tells of every phase whether it is the present one.
+// eachPhase reports for every phase whether it is the current one.
 func eachPhase(out chan<- prometheus.Metric, desc *prometheus.Desc, phases []string, present string, labels ...string) {
 	for _, phase := range phases {
 		value := 0.0
@@ -176,7 +176,7 @@ func collectTemplate(out chan<- prometheus.Metric, template client.Object, spec 
 	}
 }
 
-// The phases of upstream's rollout_info. They are not those of the status.
+// The phases of Argo Rollouts' rollout_info. They are not those of the status.
 const (
 	completed   = "Completed"
 	paused      = "Paused"
@@ -256,7 +256,7 @@ func strategyOf(ro *v1alpha1.Rollout) string {
 	return ""
 }
 
-// routerOf is the first router of a Rollout, in upstream's order and words.
+// routerOf is the first router of a Rollout, with Argo Rollouts' order and names.
 func routerOf(ro *v1alpha1.Rollout) string {
 	if ro.Spec.Strategy.Canary == nil || ro.Spec.Strategy.Canary.TrafficRouting == nil {
 		return ""

@@ -25,7 +25,8 @@ type keyPair struct {
 	certPEM, keyPEM   []byte
 }
 
-// validity is long because nobody renews these certificates, and whoever can read one can read the folder they are all in.
+// validity is long because nobody renews these certificates, and anyone who can read one can read the folder they are all
+// in.
 const validity = 10 * 365 * 24 * time.Hour
 
 // loadOrCreate reads the pair called name from the folder, or makes and keeps it. A nil issuer signs itself.
@@ -94,7 +95,7 @@ func (p *keyPair) create(template x509.Certificate, issuer *keyPair) error {
 	}
 	p.certPEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certDER})
 	p.keyPEM = pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})
-	// The certificate last: it is read first, so a pair that was only half written is made anew.
+	// The certificate last: it is read first, so a half-written pair is created again.
 	if err := os.WriteFile(p.keyFile, p.keyPEM, 0o600); err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func kubeconfig(user string, config *rest.Config) ([]byte, error) {
 	return content, nil
 }
 
-// refuseForeign protects the kubeconfig of somebody's real clusters from a slip of the finger.
+// refuseForeign protects the kubeconfig of a user's real clusters from being overwritten by mistake.
 func refuseForeign(path string) error {
 	existing, err := clientcmd.LoadFromFile(path)
 	if os.IsNotExist(err) {

@@ -28,7 +28,8 @@ const (
 	autoscalerInitialReadiness = 30 * time.Second
 )
 
-// horizontalPodAutoscaler keeps minReplicas and maxReplicas at once; for more it needs a metrics API that somebody installs.
+// horizontalPodAutoscaler enforces minReplicas and maxReplicas immediately; for more it needs a metrics API, which users can
+// install.
 func (c *controllers) horizontalPodAutoscaler(ctx context.Context, config *rest.Config) (loop, error) {
 	client, scales, err := c.scaleClient(config)
 	if err != nil {

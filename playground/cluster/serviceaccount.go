@@ -14,7 +14,7 @@ import (
 // ServiceAccountKubeconfig makes a kubeconfig whose user is a service account, so that a program outside of the cluster can
 // run with exactly the identity and the rights that its manifests give it inside.
 //
-// config is who asks: somebody who may create tokens. It may be any cluster's.
+// config is the client: a user who may create tokens. It may be any cluster's.
 func ServiceAccountKubeconfig(ctx context.Context, config *rest.Config, namespace, name string, validity time.Duration) ([]byte, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// addresses hands out the addresses of pods. An address that became free is the last to be used again, so that whoever still
-// holds an old endpoint does not reach a new pod.
+// addresses hands out the addresses of pods. An address that became free is the last to be used again, so that a client with
+// an old endpoint does not reach a new pod.
 type addresses struct {
 	mu     sync.Mutex
 	cidr   netip.Prefix

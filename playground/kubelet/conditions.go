@@ -27,7 +27,7 @@ var ownConditions = map[corev1.PodConditionType]bool{
 }
 
 // withConditions completes a status with the conditions that follow from it.
-func withConditions(pod *corev1.Pod, status corev1.PodStatus, b behaviour, now time.Time) corev1.PodStatus {
+func withConditions(pod *corev1.Pod, status corev1.PodStatus, b behavior, now time.Time) corev1.PodStatus {
 	containers := containersReady(status, b)
 	conditions := []corev1.PodCondition{readyToStart(status), initialized(status, b), podReady(pod, status, containers), containers}
 	if statusOf(status.Conditions, corev1.PodScheduled) != corev1.ConditionTrue { // Bound by its manifest, not by a scheduler.
@@ -48,7 +48,7 @@ func readyToStart(status corev1.PodStatus) corev1.PodCondition {
 	return c
 }
 
-func initialized(status corev1.PodStatus, b behaviour) corev1.PodCondition {
+func initialized(status corev1.PodStatus, b behavior) corev1.PodCondition {
 	var incomplete []string
 	for _, c := range b.inits {
 		if !c.letsPass(c.find(status.InitContainerStatuses)) {
@@ -65,7 +65,7 @@ func initialized(status corev1.PodStatus, b behaviour) corev1.PodCondition {
 	return no(corev1.PodInitialized, reasonContainersNotInitialized, "containers with incomplete status: [%s]", strings.Join(incomplete, " "))
 }
 
-func containersReady(status corev1.PodStatus, b behaviour) corev1.PodCondition {
+func containersReady(status corev1.PodStatus, b behavior) corev1.PodCondition {
 	if c := endCondition(status, corev1.ContainersReady); c.Reason != "" {
 		return c
 	}

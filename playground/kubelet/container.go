@@ -28,7 +28,8 @@ func (c container) find(statuses []corev1.ContainerStatus) corev1.ContainerStatu
 	return corev1.ContainerStatus{Name: c.name, Image: c.image, Started: new(bool), State: waiting(c.first, "")}
 }
 
-// next moves a container on by at most one state and tells when to look again. begin is when containers of the pod may start.
+// next moves a container on by at most one state and returns when to check it again. begin is when containers of the pod may
+// start.
 func (c container) next(s corev1.ContainerStatus, begin, now time.Time) (corev1.ContainerStatus, time.Time) {
 	switch {
 	case s.State.Running != nil:

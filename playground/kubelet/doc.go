@@ -18,16 +18,16 @@
 //
 // # Annotations
 //
-// A pod tells by annotations how it shall behave. All may be set and changed while the pod runs. A duration is one of Go's
-// ("1m30s") or a number of seconds ("90"). A value that cannot be read holds the containers back with the reason
-// CreateContainerConfigError and a message that says what is right.
+// Annotations on a pod define how it behaves. All may be set and changed while the pod runs. A duration is one of Go's
+// ("1m30s") or a number of seconds ("90"). A value that does not parse keeps the containers from starting, with the reason
+// CreateContainerConfigError and a message that says what is valid.
 //
-//	playground.sluice.dev/ready-after        3s | never   ready so long after its containers started, instead of
+//	playground.sluice.dev/ready-after        3s | never   ready this long after its containers started, instead of
 //	                                                      Options.PodReadyAfter; the probe's initialDelaySeconds comes on top
-//	playground.sluice.dev/unready-after      30s          unready again so long after it became ready
-//	playground.sluice.dev/ready-again-after  10s          and ready once more so long after that
+//	playground.sluice.dev/unready-after      30s          unready again this long after it became ready
+//	playground.sluice.dev/ready-again-after  10s          and ready once more this long after that
 //	playground.sluice.dev/image-pull         fail         its images are never pulled (so is any image with the tag "bad")
-//	playground.sluice.dev/crash-loop         true | 5s    its containers crash as they start, or so long after; and again
+//	playground.sluice.dev/crash-loop         true | 5s    its containers crash as they start, or this long after; repeatedly
 //
 // # Commands
 //
@@ -38,7 +38,7 @@
 //
 // # Why not kwok
 //
-// sigs.k8s.io/kwok was considered, and its idea of behaviour as data is kept. But its stages are templates with delays, which
+// sigs.k8s.io/kwok was considered, and its idea of behavior as data is kept. But its stages are templates with delays, which
 // cannot say what rollouts need: exit codes from a command, back-off that grows with the restarts, sleep in a preStop hook,
 // init containers in order; and each stage's delay starts from a whole second. It would also bring a jq interpreter, its
 // CRDs and their informers into a binary that wants to be small, and it does not bind pods.

@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// stopping serves a pod that was deleted: it stays as it is, ready if it was, while its preStop hooks run and its processes
-// end, but no longer than its grace period. Then it is ended, and its object taken away.
+// stopping handles a pod that was deleted: it stays as it is, ready if it was, while its preStop hooks run and its processes
+// end, but no longer than its grace period. Then it is ended, and its object deleted.
 func stopping(s sighting, now time.Time, o Options) decision {
 	grace := gracePeriod(s.pod)
 	// With no grace left the API server takes the object away as soon as no finalizer holds it.
@@ -44,7 +44,7 @@ func gracePeriod(pod *corev1.Pod) time.Duration {
 
 // stopped is when all running containers of a pod deleted at the given time have stopped by themselves. Their hooks run side by
 // side.
-func (b behaviour) stopped(pod *corev1.Pod, deleted time.Time) time.Time {
+func (b behavior) stopped(pod *corev1.Pod, deleted time.Time) time.Time {
 	took := time.Duration(0)
 	for _, c := range b.mains {
 		if c.find(pod.Status.ContainerStatuses).State.Running != nil {
@@ -63,7 +63,7 @@ func (b behaviour) stopped(pod *corev1.Pod, deleted time.Time) time.Time {
 }
 
 // told is when the next of the servers among the containers of a deleted pod gets SIGTERM, which is when its hook is over. The zero time: none does any more.
-func (b behaviour) told(s sighting, now time.Time) time.Time {
+func (b behavior) told(s sighting, now time.Time) time.Time {
 	var moments []time.Time
 	for _, c := range b.mains {
 		if c.serves != nil {
@@ -84,7 +84,7 @@ func overdue(s sighting, now time.Time, o Options) decision {
 }
 
 // ended is the status of a pod whose containers are all ended now, those that ran with the exit code given.
-func (b behaviour) ended(pod *corev1.Pod, now time.Time, exit func(container) int32) corev1.PodStatus {
+func (b behavior) ended(pod *corev1.Pod, now time.Time, exit func(container) int32) corev1.PodStatus {
 	status := *pod.Status.DeepCopy()
 	end := func(containers []container, before []corev1.ContainerStatus) []corev1.ContainerStatus {
 		var list []corev1.ContainerStatus

@@ -155,7 +155,7 @@ func statusPatch(pod *corev1.Pod, status corev1.PodStatus) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// remove takes away the object of a pod that has ended.
+// remove deletes the object of a pod that has ended.
 func (k *kubelet) remove(ctx context.Context, pod *corev1.Pod) error {
 	err := k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 		GracePeriodSeconds: new(int64(0)),

@@ -84,7 +84,7 @@ func living(s sighting, now time.Time, o Options) decision {
 
 // nextInits moves the init containers on, one after the other: each waits until the one before it has done its work, or, being
 // a sidecar, has started.
-func (b behaviour) nextInits(before []corev1.ContainerStatus, begin, now time.Time) (list []corev1.ContainerStatus, done bool, wake time.Time) {
+func (b behavior) nextInits(before []corev1.ContainerStatus, begin, now time.Time) (list []corev1.ContainerStatus, done bool, wake time.Time) {
 	done = true
 	for _, c := range b.inits {
 		s := c.find(before)
@@ -99,7 +99,7 @@ func (b behaviour) nextInits(before []corev1.ContainerStatus, begin, now time.Ti
 	return list, done, wake
 }
 
-func (b behaviour) nextMains(before []corev1.ContainerStatus, initialized bool, begin, now time.Time) (list []corev1.ContainerStatus, wake time.Time) {
+func (b behavior) nextMains(before []corev1.ContainerStatus, initialized bool, begin, now time.Time) (list []corev1.ContainerStatus, wake time.Time) {
 	for _, c := range b.mains {
 		s := c.find(before)
 		if initialized || s.ContainerID != "" {
@@ -120,7 +120,7 @@ func (c container) letsPass(s corev1.ContainerStatus) bool {
 	return s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
 }
 
-func (b behaviour) allOver(mains []corev1.ContainerStatus) bool {
+func (b behavior) allOver(mains []corev1.ContainerStatus) bool {
 	for i, c := range b.mains {
 		if !c.over(mains[i]) {
 			return false
@@ -129,7 +129,7 @@ func (b behaviour) allOver(mains []corev1.ContainerStatus) bool {
 	return true
 }
 
-func (b behaviour) stopSidecars(inits []corev1.ContainerStatus, now time.Time) []corev1.ContainerStatus {
+func (b behavior) stopSidecars(inits []corev1.ContainerStatus, now time.Time) []corev1.ContainerStatus {
 	for i, c := range b.inits {
 		if c.isSidecar {
 			inits[i] = c.terminate(inits[i], 0, endReason(0), "", now)
@@ -139,7 +139,7 @@ func (b behaviour) stopSidecars(inits []corev1.ContainerStatus, now time.Time) [
 }
 
 // phase sums the containers up.
-func (b behaviour) phase(inits []corev1.ContainerStatus, initialized bool, mains []corev1.ContainerStatus) corev1.PodPhase {
+func (b behavior) phase(inits []corev1.ContainerStatus, initialized bool, mains []corev1.ContainerStatus) corev1.PodPhase {
 	for i, c := range b.inits {
 		if c.isInit && c.over(inits[i]) && inits[i].State.Terminated.ExitCode != 0 {
 			return corev1.PodFailed

@@ -17,8 +17,8 @@ import (
 
 // Options of the simulated nodes. The zero value is good.
 type Options struct {
-	// Nodes is how many nodes are created, node-1 and up. Default 3. Besides them every Node that carries NodeLabel is
-	// simulated, whoever created it.
+	// Nodes is how many nodes are created, node-1 and up. Default 3. Every other Node that carries NodeLabel is simulated as
+	// well.
 	Nodes int
 	// PodReadyAfter is how long after its start a container is ready, if its pod's annotations do not say otherwise. The
 	// readiness probe's initialDelaySeconds comes on top. Default 1s; a nanosecond is at once.

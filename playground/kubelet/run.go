@@ -66,8 +66,8 @@ func run(ctx context.Context, client kubernetes.Interface, o Options) {
 	}
 }
 
-// withoutManagedFields drops from the caches what takes half their room and is of no use here. It changes a copy, since the
-// object may be somebody else's too: that of a clientset in memory is.
+// withoutManagedFields drops managedFields from the caches: they take half the room and are not used here. It changes a
+// copy, since the object may be shared, as with an in-memory clientset.
 func withoutManagedFields(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:

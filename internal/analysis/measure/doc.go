@@ -1,8 +1,8 @@
 // Package measure decides what an AnalysisRun measures next, judges what came back, and says how the run is doing. It is to an
 // AnalysisRun what package plan is to a Rollout.
 //
-// [Next] is a pure function: it takes what was observed, the results of measurements among it, and returns a [Plan]: what to measure,
-// go on with or stop now, the whole next status, events, and when to look again.
+// [Next] is a pure function: it takes what was observed, including results of measurements, and returns a [Plan]: what to
+// measure, continue or stop now, the complete next status, events, and when to reconcile again.
 //
 //	observed.go   what a decision depends on
 //	plan.go       what is decided

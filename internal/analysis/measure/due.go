@@ -33,7 +33,7 @@ func (p *pass) schedule() (incomplete bool) {
 	return false
 }
 
-// due is when a metric is measured next, or looked at again.
+// due is when a metric is measured next, or when a measurement in progress is checked.
 func (p *pass) due(m *state) time.Time {
 	last := m.last()
 	switch {
@@ -43,7 +43,7 @@ func (p *pass) due(m *state) time.Time {
 		return last.ResumeAt.Time
 	case m.running() != nil:
 		return p.Now
-	case last.FinishedAt == nil: // written by somebody else
+	case last.FinishedAt == nil: // written by another client
 		return p.Now
 	case m.result.ConsecutiveError > 0:
 		return last.FinishedAt.Add(afterError)

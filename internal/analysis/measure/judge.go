@@ -26,7 +26,7 @@ func (p *pass) takeResults() {
 
 // expects reports whether a result is news. What the status tells already is not, nor is what nobody wants to know any more.
 func (m *state) expects(r Result) bool {
-	if ended(m.result.Phase) || r.Cancelled || r.Number != m.made()+1 {
+	if ended(m.result.Phase) || r.Canceled || r.Number != m.made()+1 {
 		return false
 	}
 	return (r.Begun != nil) == (m.running() != nil)

@@ -158,7 +158,7 @@ func (p *pass) result(name string) *v1alpha1.MetricResult {
 
 func (p *pass) busy(m *state) bool { return slices.Contains(p.Busy, m.metric.Name) }
 
-// record writes the status down if it has changed, and tells of what has come to an end.
+// record updates the status if it has changed, and reports what has ended.
 func (p *pass) record() {
 	if equality.Semantic.DeepEqual(p.was, p.is.Status) && len(p.Run.Unreadable.Of("status")) == 0 {
 		return

@@ -45,6 +45,6 @@ type Result struct {
 	Reading               metric.Reading
 	// Err is why there is no reading, empty if there is one.
 	Err string
-	// Cancelled: there is none because it was no longer wanted.
-	Cancelled bool
+	// Canceled: there is none because it was no longer wanted.
+	Canceled bool
 }

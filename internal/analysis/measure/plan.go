@@ -24,7 +24,7 @@ type Plan struct {
 	Measure []Task
 	// Delete is why the run is deleted, empty if it is not.
 	Delete string
-	// Wake is when to look again if nothing happens first; zero for never.
+	// Wake is when to reconcile again if nothing happens first; zero for never.
 	Wake time.Time
 	// Notes are the decisions with their reasons.
 	Notes []Note

@@ -150,7 +150,7 @@ func (s *world) apply(p measure.Plan) bool {
 		s.say("cancel  %s", name)
 		for i := range s.flights {
 			if s.flights[i].Metric.Name == name {
-				s.flights[i].Cancelled, s.flights[i].lands = true, s.now
+				s.flights[i].Canceled, s.flights[i].lands = true, s.now
 			}
 		}
 	}

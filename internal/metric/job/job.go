@@ -27,7 +27,7 @@ type Jobs interface {
 	Pods(ctx context.Context, job *batchv1.Job) ([]corev1.Pod, error)
 }
 
-// What is told of a measurement.
+// The metadata of a measurement.
 const (
 	// NameKey is the name of the Job.
 	NameKey = "job-name"
@@ -65,13 +65,13 @@ func (p Provider) Resume(ctx context.Context, r metric.Request) (metric.Reading,
 	job, err := p.find(ctx, r)
 	switch {
 	case apierrors.IsNotFound(err) && r.Begun.Metadata[createdKey] != "":
-		return metric.Reading{}, fmt.Errorf("Job %s is gone: somebody deleted it before it had ended", p.derive(r)) //nolint:staticcheck // a kind
+		return metric.Reading{}, fmt.Errorf("Job %s was deleted before it ended", p.derive(r)) //nolint:staticcheck // a kind
 	case apierrors.IsNotFound(err):
 		return p.create(ctx, r)
 	case err != nil:
 		return p.still(r, p.derive(r), fmt.Sprintf("the Job cannot be read: %s", err)), nil // it goes on meanwhile
 	case !p.owns(r, job):
-		return metric.Reading{}, fmt.Errorf("Job %s belongs to somebody else: delete or rename it", placeOf(job)) //nolint:staticcheck // a kind
+		return metric.Reading{}, fmt.Errorf("Job %s belongs to another owner: delete or rename it", placeOf(job)) //nolint:staticcheck // a kind
 	}
 	return p.look(ctx, r, job)
 }

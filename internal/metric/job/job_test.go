@@ -190,11 +190,11 @@ func TestJobsThatAreNotThere(t *testing.T) {
 		t.Errorf("%+v, %v", reading, err)
 	}
 	w.job.OwnerReferences[0].UID = "another"
-	if _, err := p.Resume(t.Context(), r); err == nil || !strings.Contains(err.Error(), "belongs to somebody else") {
+	if _, err := p.Resume(t.Context(), r); err == nil || !strings.Contains(err.Error(), "belongs to another owner") {
 		t.Errorf("%v, want an error about whose it is", err)
 	}
 	w.job = nil
-	if _, err := p.Resume(t.Context(), r); err == nil || !strings.Contains(err.Error(), "is gone") || w.job != nil {
+	if _, err := p.Resume(t.Context(), r); err == nil || !strings.Contains(err.Error(), "was deleted before it ended") || w.job != nil {
 		t.Errorf("%v, want an error, and no second Job", err)
 	}
 	if err := p.Stop(t.Context(), r); err != nil {
@@ -261,7 +261,7 @@ func TestWhereAJobIs(t *testing.T) {
 			w := &elsewhere{world: world{job: made()}}
 			p := Provider{Clock: testingclock.NewFakePassiveClock(now), Jobs: w, Namespace: c.shared, Unconfined: true}
 			reading, err := p.Resume(t.Context(), r)
-			if (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "belongs to somebody else") {
+			if (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "belongs to another owner") {
 				t.Errorf("resume: %v", err)
 			}
 			if w.created != c.created {

@@ -18,7 +18,7 @@ import (
 // longestName is how long the name of a Job may be, which is also the value of a label of its pods.
 const longestName = 63
 
-// aDay is how many seconds a Job is kept that nothing else would take away.
+// aDay is how many seconds a Job is kept that nothing else would delete.
 const aDay int32 = 24 * 60 * 60
 
 // notInNames is what the name of an object cannot have.

@@ -25,7 +25,7 @@ func (at place) metadata() map[string]string {
 
 func placeOf(job *batchv1.Job) place { return place{job.Namespace, job.Name} }
 
-// withPlace is what is told of a measurement that has begun, with the place where its Job really is.
+// withPlace is the metadata of a measurement that has started, with the cluster and namespace where its Job actually is.
 func withPlace(r metric.Request, at place) map[string]string {
 	metadata := at.metadata()
 	for key, value := range r.Begun.Metadata {

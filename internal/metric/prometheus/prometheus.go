@@ -30,7 +30,8 @@ import (
 // AddressVariable is the controller's environment variable with the address of the server where a metric names none.
 const AddressVariable = "ARGO_ROLLOUTS_PROMETHEUS_ADDRESS"
 
-// ResolvedQuery is where a metric's result tells of the query that is sent, and Warnings where a measurement does of the server's.
+// ResolvedQuery is the key in a metric's result for the query that is sent, and Warnings the key in a measurement for the
+// server's warnings.
 const (
 	ResolvedQuery = "ResolvedPrometheusQuery"
 	Warnings      = "warnings"

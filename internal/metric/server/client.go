@@ -188,7 +188,7 @@ func Explain(err error, timeout time.Duration) error {
 	}
 	var u *url.Error
 	if errors.As(err, &u) {
-		return u.Err // what was asked is told by whoever asked
+		return u.Err // the caller reports the query
 	}
 	return err
 }

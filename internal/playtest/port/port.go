@@ -16,7 +16,7 @@ func Free() (int, error) {
 	return ports[0], nil
 }
 
-// Several are so many of them, each another one.
+// Several returns n different ports.
 func Several(n int) ([]int, error) {
 	var ports []int
 	for range n {

@@ -86,7 +86,7 @@ var experimentMutants = map[string]struct {
 			m.Interval = "1s"
 		}
 	}))},
-	"puts up with every failure": {"verdict", judges(eachMetric(func(m *v1alpha1.Metric) { m.FailureLimit = new(intstr.FromInt32(1000)) }))},
+	"tolerates every failure": {"verdict", judges(eachMetric(func(m *v1alpha1.Metric) { m.FailureLimit = new(intstr.FromInt32(1000)) }))},
 	"measures once less": {"verdict", judges(eachMetric(func(m *v1alpha1.Metric) {
 		if m.Count != nil && m.Count.IntValue() > 1 {
 			m.Count = new(intstr.FromInt32(m.Count.IntVal - 1))

@@ -19,10 +19,10 @@ import (
 var experimentShellMutants = map[string]func(*shell.Parts){
 	"drops the resourceVersion from patches": shellMutants["drops the resourceVersion from patches"],
 	"forces what conflicts":                  shellMutants["forces what conflicts"],
-	"loses what it wanted to look at again":  shellMutants["loses what it wanted to look at again"],
+	"loses what it wanted to requeue":        shellMutants["loses what it wanted to requeue"],
 	"gives up behind an error":               shellMutants["gives up behind an error"],
-	"does not hear of AnalysisRuns":          shellMutants["does not hear of AnalysisRuns"],
-	"does not hear of ReplicaSets":           deaf(&appsv1.ReplicaSet{}),
+	"does not see AnalysisRuns":              shellMutants["does not see AnalysisRuns"],
+	"does not see ReplicaSets":               deaf(&appsv1.ReplicaSet{}),
 
 	"takes writes of measurements for done": writes(func(c client.Client, o client.Object, p client.Patch, status bool) error {
 		err := send(c, o, p, status)

@@ -43,7 +43,7 @@ var hostileMutants = map[string]struct {
 			return decide(o)
 		}
 	}},
-	"looks again and again at a Rollout that claims to be aborted": {Trial{}, func(p *shell.Parts) {
+	"requeues a Rollout endlessly that claims to be aborted": {Trial{}, func(p *shell.Parts) {
 		decide := p.Engine
 		p.Engine = func(o plan.Observed) plan.Plan {
 			if s := o.Rollout.Status; s.Abort && s.CurrentPodHash == "" { // an abort of nothing: nobody but a forger writes that

@@ -33,9 +33,9 @@ var mutants = map[string]Engine{
 		o.Now = o.Now.Add(3 * time.Second)
 		return plan.Next(o)
 	},
-	"does not hear of spec.paused": edited(func(ro *v1alpha1.Rollout) { ro.Spec.Paused = false }),
-	"does not hear of an abort":    edited(func(ro *v1alpha1.Rollout) { ro.Status.Abort = false }),
-	"forgets that it paused":       edited(func(ro *v1alpha1.Rollout) { ro.Status.ControllerPause = false }),
+	"does not see spec.paused": edited(func(ro *v1alpha1.Rollout) { ro.Spec.Paused = false }),
+	"does not see an abort":    edited(func(ro *v1alpha1.Rollout) { ro.Status.Abort = false }),
+	"forgets that it paused":   edited(func(ro *v1alpha1.Rollout) { ro.Status.ControllerPause = false }),
 
 	"never asks to be woken":         says(func(_ plan.Observed, p *plan.Plan) { p.Wake = time.Time{} }),
 	"asks to be woken all the time":  says(func(o plan.Observed, p *plan.Plan) { p.Wake = o.Now }),
@@ -71,7 +71,7 @@ var mutants = map[string]Engine{
 	"switches at once":                            says(switchAtOnce),
 	"does not wait for a person to promote":       edited(blueGreen(func(b *v1alpha1.BlueGreenStrategy) { b.AutoPromotionEnabled = nil })),
 	"skips the analysis before the switch":        edited(blueGreen(func(b *v1alpha1.BlueGreenStrategy) { b.PrePromotionAnalysis = nil })),
-	"skips the analysis behind the switch":        edited(blueGreen(func(b *v1alpha1.BlueGreenStrategy) { b.PostPromotionAnalysis = nil })),
+	"skips the analysis after the switch":         edited(blueGreen(func(b *v1alpha1.BlueGreenStrategy) { b.PostPromotionAnalysis = nil })),
 	"forgets the delay of an old stack":           sees(pastDeadline),
 	"keeps the deadline of what serves again":     says(func(_ plan.Observed, p *plan.Plan) { p.Grow = eachUpdate(p.Grow, keepDeadline) }),
 	"never takes an old stack away":               sees(func(rs *appsv1.ReplicaSet) { farDeadline(rs) }),

@@ -62,10 +62,10 @@ var shellMutants = map[string]func(*shell.Parts){
 	"does not look live before pods go":             func(p *shell.Parts) { p.Live = cached{p.Live, p.Client} },
 	"trusts the caches that it takes over with":     func(p *shell.Parts) { p.Live = trusting{p.Live, p.Client} },
 	"writes the status before it acts":              recordsFirst,
-	"does not hear of Services":                     deaf(&corev1.Service{}),
-	"does not hear of ReplicaSets":                  deafToSets,
-	"does not hear of AnalysisRuns":                 deaf(&v1alpha1.AnalysisRun{}),
-	"loses what it wanted to look at again": func(p *shell.Parts) {
+	"does not see Services":                         deaf(&corev1.Service{}),
+	"does not see ReplicaSets":                      deafToSets,
+	"does not see AnalysisRuns":                     deaf(&v1alpha1.AnalysisRun{}),
+	"loses what it wanted to requeue": func(p *shell.Parts) {
 		p.Asks = func(_ reconcile.Result, err error) (reconcile.Result, error) { return reconcile.Result{}, err }
 	},
 	"gives up behind an error": func(p *shell.Parts) {

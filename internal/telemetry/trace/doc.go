@@ -1,4 +1,4 @@
-// Package trace tells of each update as an OpenTelemetry trace.
+// Package trace reports each update as an OpenTelemetry trace.
 //
 //	update web                          from the new template to promoted, aborted or superseded
 //	├── pass                            a pass that wrote, with its decisions as events

@@ -42,8 +42,8 @@ func Endpoint(flag string, env func(string) string) (string, error) {
 	return endpoint, nil
 }
 
-// Export returns what tells of updates at an endpoint. Certificates, headers, limits, sampling and the resource's attributes are
-// read from OpenTelemetry's environment variables.
+// Export returns Updates that report to an endpoint. Certificates, headers, limits, sampling and the resource's attributes
+// are read from OpenTelemetry's environment variables.
 func Export(ctx context.Context, clk clock.PassiveClock, endpoint string, log *slog.Logger) (*Updates, error) {
 	otel.SetLogger(logr.FromSlogHandler(log.Handler()))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {

@@ -9,7 +9,7 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 )
 
-// traceID is that of an update's trace, for every controller that ever tells of it.
+// traceID is the ID of an update's trace, the same in every controller that reports it.
 func (u Update) traceID() oteltrace.TraceID {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", u.UID, u.Hash, u.Began))
 	return oteltrace.TraceID(sum[:16])

@@ -33,7 +33,7 @@ type write struct {
 
 type passKey struct{}
 
-// tell tells of a pass, below the step or the update that it found.
+// tell reports a reconcile, as a child of the step or the update that it belongs to.
 func (u *Updates) tell(is open, p *pass, ended time.Time, err error) {
 	if is.update == nil { // scaling, or the first version
 		return

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan"
 )
 
-// Updates tell of updates as traces.
+// Updates reports updates as traces.
 type Updates struct {
 	clock    clock.PassiveClock
 	provider *sdktrace.TracerProvider
@@ -33,7 +33,7 @@ type open struct {
 	update, step, wait oteltrace.Span
 }
 
-// New returns what tells of updates. Options say where the spans go.
+// New returns Updates. Options say where the spans go.
 func New(clk clock.PassiveClock, options ...sdktrace.TracerProviderOption) *Updates {
 	provider := sdktrace.NewTracerProvider(append(options, sdktrace.WithIDGenerator(ids{}))...)
 	return &Updates{
@@ -74,7 +74,7 @@ func (u *Updates) Begin(ctx context.Context, seen *v1alpha1.Rollout, next plan.P
 // deleted is how an update ends whose Rollout is gone. No status will ever say so.
 const deleted v1alpha1.CompletionStatus = "Deleted"
 
-// Forget ends what is told of a Rollout that is gone.
+// Forget ends the trace of a Rollout that was deleted.
 func (u *Updates) Forget(key types.NamespacedName) {
 	if u == nil {
 		return
@@ -132,7 +132,7 @@ func (u *Updates) move(key types.NamespacedName, ro *v1alpha1.Rollout, to Place,
 	return is
 }
 
-// begin begins a span. Whoever resumes one says so.
+// begin starts a span. The caller says if it resumes one.
 func (u *Updates) begin(ctx context.Context, name string, at time.Time, resumed bool, about ...attribute.KeyValue) oteltrace.Span {
 	if resumed {
 		about = append(about, attribute.Bool("sluice.resumed", true))

@@ -46,15 +46,15 @@ func Run(t *testing.T, s Subject) {
 		"weights sum, whatever the split":                     sums,
 		"the weight is read as it was rendered":               reads,
 		"a weight that objects disagree about is an interval": readsDrift,
-		"drift is mended":                                     mends,
+		"drift is repaired":                                   mends,
 		"what other people wrote stays":                       respects,
 		"what is given is not changed":                        leavesInput,
 		"managed routes that are not wanted are gone":         removesRoutes,
 		"additional destinations are added and removed":       removesDestinations,
-		"what cannot be done is told of":                      tellsWhatItCannot,
+		"what cannot be done is reported":                     tellsWhatItCannot,
 		"nothing is left behind":                              releases,
-		"an object that is missing is told of by its field":   tellsOfMissing,
-		"no route to the stable Service is told of":           tellsOfNoRoute,
+		"an object that is missing is reported by its field":  tellsOfMissing,
+		"no route to the stable Service is reported":          tellsOfNoRoute,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
 	}

@@ -114,8 +114,8 @@ func (r *route) find(list []any, service string) int {
 	return slices.IndexFunc(list, func(entry any) bool { return r.service(entry) == service })
 }
 
-// weighRule returns the backendRefs of a rule with the weights of the split. A Service that carries weight and is not there is put
-// beside the stable one, and taken away when it carries none; one that people listed themselves stays, with weight 0.
+// weighRule returns the backendRefs of a rule with the weights of the split. A missing Service that carries weight is added
+// next to the stable one, and removed when it carries none; one that users listed themselves stays, with weight 0.
 func (r *route) weighRule(list []any, outline string, want traffic.Split, before map[string][]string) []any {
 	others := others(want)
 	list = r.withoutFormer(list, outline, want, before)
@@ -213,7 +213,7 @@ func (r *route) note(service, outline string) {
 	r.mine.Services[service] = added
 }
 
-// dropAdded takes away the backendRefs that were added.
+// dropAdded removes the backendRefs that were added.
 func (r *route) dropAdded() {
 	for _, entry := range r.rules {
 		of, ok := entry.(rule)

@@ -17,7 +17,7 @@ func (r router) notesOfPlugin() traffic.Ref {
 	return r.ref(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, r.spec.ConfigMap, r.spec.Field+".configMap")
 }
 
-// dropRulesOfPlugin takes away the rules that the plugin added for an update that Sluice goes on with.
+// dropRulesOfPlugin removes the rules that the plugin added for an update that Sluice continues.
 //
 // The plugin notes indexes, which are right only as long as nobody else has changed the list. So they are believed only before this Rollout or
 // another has put anything else into the route, and only of rules that are what the plugin adds: ones that go to the canary and nowhere else.

@@ -132,7 +132,7 @@ func (r router) Release(object *unstructured.Unstructured) *unstructured.Unstruc
 
 func isRoute(gvk schema.GroupVersionKind) bool { return gvk.Group == GVK("").Group }
 
-// problems are what is told of, and which of the managed routes have found a rule.
+// problems are the problems found, and which of the managed routes have found a rule.
 type problems struct {
 	list    []spec.Problem
 	fitting map[string]bool
@@ -148,7 +148,7 @@ func (p *problems) append(problem spec.Problem) {
 	}
 }
 
-// unfit tells of managed routes that are in force nowhere, which would be a step that does nothing.
+// unfit reports managed routes that are in effect nowhere, so that their step would do nothing.
 func (p *problems) unfit(g spec.GatewayAPI, want traffic.Split) {
 	if len(p.list) > 0 {
 		return // the reason may be among them

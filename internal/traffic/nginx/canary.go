@@ -49,8 +49,7 @@ func (r router) created(stable *unstructured.Unstructured) *unstructured.Unstruc
 // classAnnotation names the class of an Ingress where the field does not.
 const classAnnotation = "kubernetes.io/ingress.class"
 
-// annotate writes the weight and what the spec asks for, and takes away what it does not ask for any more. Annotations of other people
-// stay.
+// annotate writes the weight and what the spec requests, and removes what it no longer requests. Other annotations stay.
 func (r router) annotate(o *unstructured.Unstructured, want traffic.Split, stable *unstructured.Unstructured) {
 	wanted := map[string]string{}
 	if class, ok := stable.GetAnnotations()[classAnnotation]; ok {
@@ -69,7 +68,7 @@ func (r router) annotate(o *unstructured.Unstructured, want traffic.Split, stabl
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	delete(annotations, total) // whoever wrote it, the weights would mean something else
+	delete(annotations, total) // no matter who wrote it, the weights would mean something else
 	for _, key := range noted(annotations) {
 		delete(annotations, key)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-delivery/sluice/playground/serve"
 )
 
-// behaviour is a pod's spec and annotations resolved into how it lives.
-type behaviour struct {
+// behavior is a pod's spec and annotations resolved into how it lives.
+type behavior struct {
 	inits, mains []container
 	restarts     corev1.RestartPolicy
 }
@@ -41,14 +41,14 @@ type container struct {
 type held struct{ reason, message, later, laterMessage string }
 
 // resolve reads a pod once, so that nobody below must look at optional fields.
-func resolve(pod *corev1.Pod, o Options) behaviour {
+func resolve(pod *corev1.Pod, o Options) behavior {
 	w, problem := readWishes(pod, o)
 	for i := range pod.Spec.Containers {
 		if _, _, err := serve.Parse(pod.Spec.Containers[i].Image, pod.Annotations); err != nil {
 			problem = err
 		}
 	}
-	b := behaviour{restarts: pod.Spec.RestartPolicy}
+	b := behavior{restarts: pod.Spec.RestartPolicy}
 	for i := range pod.Spec.InitContainers {
 		b.inits = append(b.inits, resolveInit(pod, &pod.Spec.InitContainers[i], w, problem, o))
 	}
@@ -175,7 +175,7 @@ func preStop(l *corev1.Lifecycle) time.Duration {
 	return 0
 }
 
-// backoff is the wait before a container is started again that was already restarted so many times.
+// backoff is the wait before a container starts again that was already restarted the given number of times.
 func (o Options) backoff(restarts int32) time.Duration {
 	if restarts == 0 {
 		return 0
