@@ -151,6 +151,13 @@ pictures: build ## Show the dashboard in every state to Chromium, and write what
 	@mkdir -p docs/pictures/dashboard
 	SLUICE_BIN=$(CURDIR)/bin go test -count=1 ./internal/dashboard/browser -run TestEveryPage -args -pictures $(CURDIR)/docs/pictures/dashboard
 
+.PHONY: site
+site: ## Build the documentation as a static site with search into dist/site (needs Node.js 20 and npm)
+	@mkdir -p bin/site && cp -R hack/site/. bin/site
+	npm --prefix bin/site ci --no-audit --no-fund
+	npm --prefix bin/site run build
+	@echo "The site is in dist/site: python3 -m http.server --directory dist/site 8000"
+
 .PHONY: format
 format: ## Format the code
 	$(LINT) fmt ./...
