@@ -11,11 +11,11 @@ import (
 
 // The promises of a move. Notes, `sluice explain`, the rules of the simulator's histories and docs/reliability.md use their names and sentences.
 var (
-	Frozen   = change.Promise{Name: "frozen", Sentence: "No pods are added or taken away while spec.paused is set, or before the ReplicaSet controller has acted on the last change of a size."}
+	Frozen   = change.Promise{Name: "frozen", Sentence: "No pods are added or removed while spec.paused is set, or before the ReplicaSet controller has acted on the last change of a size."}
 	Capacity = change.Promise{Name: "capacity", Sentence: "There are never more pods than replicas + maxSurge, and never fewer available ones than replicas - maxUnavailable."}
 	Service  = change.Promise{Name: "service", Sentence: "A Service is pointed only at pods that can answer for all who use it, and the version that it selects keeps pods for them."}
 	Weight   = change.Promise{Name: "weight", Sentence: "A version gets a share of the traffic only when its pods can carry it, and keeps the pods for the share that it has."}
-	Live     = change.Promise{Name: "live", Sentence: "Pods that may have served are taken away only by what the API server itself shows, never by a cache."}
+	Live     = change.Promise{Name: "live", Sentence: "Pods that may have served are deleted only based on what the API server itself shows, never by a cache."}
 	Delay    = change.Promise{Name: "delay", Sentence: "A version that has served keeps its pods for the delay that the spec sets."}
 	Release  = change.Promise{Name: "release", Sentence: "What the spec does not name any more is given back only when nobody can get to a version on trial by it."}
 )
