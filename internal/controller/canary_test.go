@@ -167,15 +167,16 @@ func TestWhatIsNotBuiltYetIsRefusedByName(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
 	ns.StartController()
-	ns.CreateRollout(canary(1, `{steps: [{setWeight: 50}, {plugin: {name: acme/checks}}]}`))
+	const router = `{canaryService: a, stableService: b, trafficRouting: {plugins: {argoproj-labs/gatewayAPI: {tlsRouteSelector: {matchLabels: {app: web}}}}}}`
+	ns.CreateRollout(canary(1, router))
 	refused := ns.WaitForRollout("web", "to be refused", playtest.Degraded)
-	if want := "spec.strategy.canary.steps[1].plugin"; !strings.Contains(refused.Status.Message, want) {
+	if want := `plugins["argoproj-labs/gatewayAPI"].tlsRouteSelector: this version of Sluice does not support the field yet`; !strings.Contains(refused.Status.Message, want) {
 		t.Errorf("message %q does not name %s", refused.Status.Message, want)
 	}
 	if n := len(ns.ReplicaSets()); n != 0 {
 		t.Errorf("%d ReplicaSets were made all the same", n)
 	}
-	ns.Patch("web", `{"spec":{"strategy":{"canary":{"steps":[{"setWeight":50}]}}}}`)
+	ns.Patch("web", `{"spec":{"strategy":{"canary":{"canaryService":null,"stableService":null,"trafficRouting":null}}}}`)
 	ns.WaitForRollout("web", "to be Healthy once mended", playtest.Healthy)
 }
 

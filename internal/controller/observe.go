@@ -80,6 +80,7 @@ func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.
 	if err := r.catchUp(ctx, key, versions, seen.Now); err != nil {
 		return plan.Observed{}, err
 	}
+	seen.StepAnswers = r.steps.answers(&rollout)
 	seen.PodRefusals, seen.RouteRefusals = r.memory.refusals(key, refusedPods), r.memory.refusals(key, refusedRoutes)
 	return seen, nil
 }

@@ -52,6 +52,8 @@ type Parts struct {
 	Measure func(measure.Observed) measure.Plan
 	// Plugins keeps the processes of plugins; nil where there are none.
 	Plugins *plugin.Host
+	// AskStep asks step plugins; nil for those of Plugins.
+	AskStep AskStep
 	// Go begins what outlives a pass: measurements, and writes that nobody waits for. Nil for goroutines.
 	Go func(func())
 }

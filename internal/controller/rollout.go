@@ -32,6 +32,8 @@ type Rollouts struct {
 	routes *routes
 	// plugins are asked to split traffic.
 	plugins *pluginRoutes
+	// steps are what step plugins are being asked.
+	steps *stepPlugins
 	// policy is what the operator lets Rollouts do.
 	policy spec.Policy
 	// routeTimeout is how long to wait for a route to be in force; 0 for not at all.
@@ -45,6 +47,7 @@ func NewRollouts(p Parts) *Rollouts {
 	if r.engine == nil {
 		r.engine = plan.Next
 	}
+	r.steps = newStepPlugins(p)
 	r.workloads = &workloads{main: p.Cache, sets: p.Sets, referring: r.referring, watched: map[spec.Kind]bool{}}
 	r.routes = &routes{cache: p.Cache, live: p.Live, namespace: p.Namespace, policy: p.Policy, mapper: p.Mapper, log: p.Log, concerned: r.concernedBy, granted: r.grantedBy, grants: newGrants()}
 	r.plugins = &pluginRoutes{host: p.Plugins, clock: p.Clock, log: p.Log, start: p.Go, known: map[types.NamespacedName]map[string]*pluginRoute{}}
@@ -73,6 +76,7 @@ func (r *Rollouts) gone(ctx context.Context, key types.NamespacedName) error {
 	r.meters.Forget(telemetry.Rollouts, key)
 	r.traces.Forget(key)
 	r.plugins.forget(key)
+	r.steps.forget(key)
 	return r.release(ctx, key)
 }
 
@@ -98,7 +102,7 @@ func (r *Rollouts) heed(seen *plan.Observed, refused refusal) bool {
 func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed, next plan.Plan) (reconcile.Result, error) {
 	key := client.ObjectKeyFromObject(seen.Rollout)
 	r.gather(seen, &next)
-	if next.Writes() {
+	if next.Writes() || len(next.Calls) > 0 {
 		if err := r.compare(ctx, seen); err != nil {
 			return reconcile.Result{}, err
 		}
@@ -115,6 +119,7 @@ func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed, next plan.P
 	if tell(err); err != nil {
 		return reconcile.Result{}, err
 	}
+	r.steps.carriedOut(seen, next)
 	if next.Record != nil {
 		r.memory.recorded(key, seen.Now)
 		r.meters.Updated(&next.Record.From.Status, &next.Record.To.Status)

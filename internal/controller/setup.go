@@ -152,6 +152,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	build := ctrl.NewControllerManagedBy(mgr).
 		Named("rollout").
 		For(&v1alpha1.Rollout{}).
+		WatchesRawSource(source.Func(rollouts.Announce)).
 		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: o.RolloutThreads, NewQueue: queue.Make})
 	for _, w := range rollouts.Watches(clusterTemplates) {
 		build = build.Watches(w.Object, w.Handler, builder.WithPredicates(w.Predicates...))

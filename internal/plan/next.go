@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/draft"
 	"github.com/sluice-delivery/sluice/internal/plan/judge"
 	"github.com/sluice-delivery/sluice/internal/plan/move"
+	"github.com/sluice-delivery/sluice/internal/plan/pluginstep"
 	"github.com/sluice-delivery/sluice/internal/plan/podmeta"
 	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/restart"
@@ -49,6 +50,7 @@ func next(o world.Observed, without string) Plan {
 	p.revise()
 	p.restart.Look()
 	p.judge.SeeRuns()
+	p.plugins.Hear()
 	if p.update.Is.StableRS == "" {
 		p.update.Promote("Initial deploy")
 	}
@@ -64,6 +66,7 @@ func next(o world.Observed, without string) Plan {
 	}
 	p.restart.Replace()
 	p.takeOver()
+	p.plugins.WindUp()
 	p.judge.CheckAnalyses()
 	p.judge.EndRuns()
 	p.judge.EndExperiments()
@@ -84,7 +87,7 @@ func (p *pass) dress(apart spec.AntiAffinity) {
 func (p *pass) done() Plan {
 	return Plan{
 		Grow: p.draft.Grow, Route: p.draft.Route, Judge: p.draft.Judge, Shrink: p.draft.Shrink, Record: p.status.Written, Label: p.draft.Label,
-		Events: p.journal.Events, Notes: p.journal.Notes, Needs: p.journal.Needs, Wake: p.journal.Wake,
+		Calls: p.plugins.Calls, Heard: p.plugins.Heard, Events: p.journal.Events, Notes: p.journal.Notes, Needs: p.journal.Needs, Wake: p.journal.Wake,
 	}
 }
 
@@ -105,6 +108,7 @@ type pass struct {
 	restart *restart.Restart
 	labels  *podmeta.Labeler
 	mover   *move.Mover
+	plugins *pluginstep.Plugins
 	judge   *judge.Judge
 	canary  *canary.Canary
 	status  *status.Status
@@ -118,7 +122,8 @@ func newPass(o Observed, r spec.Rollout, without string) *pass {
 	p.labels = podmeta.New(p.world, p.update, p.draft, p.journal)
 	p.judge = judge.New(p.world, p.update, p.draft, p.journal)
 	p.mover = move.New(p.world, p.update, p.draft, p.journal, without)
-	p.canary = canary.New(p.world, p.update, p.restart, p.judge, p.mover, p.journal)
+	p.plugins = pluginstep.New(p.world, p.update, p.journal)
+	p.canary = canary.New(p.world, p.update, p.restart, p.judge, p.plugins, p.mover, p.journal)
 	p.status = status.New(p.world, p.update, p.draft, p.restart, p.labels, p.judge, p.journal)
 	return p
 }

@@ -25,6 +25,10 @@ type Plan struct {
 	Record *status.Record
 	// Events are published after the record. Each tells of a change, so a plan that changes nothing has none.
 	Events []change.Event
+	// Calls are what step plugins are to be asked, behind the record: until the answer is among what is observed, each plan has it. Heard is how
+	// many of the answers that were observed are of no use any more once this plan is carried out.
+	Calls []change.StepCall
+	Heard int
 	// Label changes labels and annotations of running pods. After the record, which does not depend on them: a pod that the API
 	// server will not let be changed must not hold anything up. They may fail one by one; a later pass sees what is missing.
 	Label []change.Change

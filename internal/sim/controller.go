@@ -21,6 +21,8 @@ type Controller struct {
 	CrashAfter func() int
 	// Deaf is how much later than usual the controller hears of something, as when a watch was cut off; nil for not at all.
 	Deaf func() time.Duration
+	// Ask is what step plugins answer; nil where there are none.
+	Ask func(change.StepCall) StepReply
 	// Flaws are what is wrong with the loop itself, in tests that want to know whether anybody notices.
 	Flaws Flaws
 	// OnPlan is told of each pass before its plan is carried out, OnPass afterwards.
@@ -32,6 +34,7 @@ type Controller struct {
 	refusals map[string]change.Refusal
 	// routeRefusals are those to release objects of traffic routers.
 	routeRefusals map[string]change.Refusal
+	plugins       stepPlugins
 }
 
 // Pass is one round of the controller.
@@ -39,6 +42,8 @@ type Pass struct {
 	Observed plan.Observed
 	Plan     plan.Plan
 	Outcome
+	// Asked is what step plugins were asked behind it.
+	Asked []change.StepCall
 	// Stale: the view was older than the world.
 	Stale bool
 	// Unseen is of how many of the world's losses the view did not tell, UnseenEvictions of how many evictions.
@@ -97,7 +102,7 @@ func (c *Controller) Due() time.Time {
 	if c.world.Rollout() == nil {
 		return time.Time{}
 	}
-	return earliest(c.due, c.wake)
+	return earliest(earliest(c.due, c.wake), c.plugins.lands)
 }
 
 // Act observes, decides and acts, once. What it leaves undone, because something was refused, had changed, was seen too old
@@ -105,10 +110,12 @@ func (c *Controller) Due() time.Time {
 func (c *Controller) Act() {
 	w := c.world
 	c.due, c.wake = time.Time{}, time.Time{}
+	c.plugins.land(w.now)
 	observed, unseen := w.observe(asked(c.View, View{}))
 	if observed.Rollout == nil {
 		return
 	}
+	observed.StepAnswers = c.plugins.landed
 	observed.PodRefusals, observed.RouteRefusals = maps.Clone(c.refusals), maps.Clone(c.routeRefusals)
 	pass := Pass{Observed: observed, Stale: !w.isNewest(observed), Unseen: unseen.losses, UnseenEvictions: unseen.evictions}
 	crashAfter := asked(c.CrashAfter, -1)
@@ -116,7 +123,9 @@ func (c *Controller) Act() {
 		c.carryOut(&pass, &observed, crashAfter)
 	}
 	c.wake = pass.Plan.Wake
-	if !pass.Whole() {
+	if pass.Whole() {
+		pass.Asked = c.plugins.carriedOut(pass.Plan.Heard, pass.Plan.Calls, w.now, c.Ask)
+	} else {
 		pass.Plan.Events = nil
 		c.wake = time.Time{}
 	}
@@ -150,7 +159,7 @@ func heed(o *plan.Observed, refused *experiment.CreateFailure) bool {
 // remember keeps what the API server said of pods that it did not change, and looks again where it said it for the first time.
 func (c *Controller) remember(pass Pass) {
 	if pass.Crashed {
-		c.refusals, c.routeRefusals = nil, nil
+		c.refusals, c.routeRefusals, c.plugins = nil, nil, stepPlugins{}
 		return
 	}
 	if len(pass.RouteRefusals) > 0 {

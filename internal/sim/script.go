@@ -26,6 +26,8 @@ type Script struct {
 	decide func(plan.Observed) plan.Plan
 	// byHand: nothing happens but what lines say.
 	byHand bool
+	// plugins are what step plugins answer, by their names.
+	plugins map[string]StepReply
 	deaf   time.Duration
 
 	// disorder that was arranged beforehand: a crash at a write, a stale view at a pass; negative for none.
@@ -46,6 +48,7 @@ func (s *Script) begin() {
 	s.World = New(Options{PodStart: 10 * time.Second, RoundTrip: !s.teller.hushed})
 	s.World.Watch = func() { s.teller.happened(s.World) }
 	s.teller = teller{events: s.teller.events, hushed: s.teller.hushed}
+	s.plugins = map[string]StepReply{}
 	s.crashAfter, s.stale, s.deaf, s.byHand = -1, View{}, 0, false
 	s.controller = &Controller{
 		Next: plan.Next,
@@ -60,6 +63,7 @@ func (s *Script) begin() {
 		CrashAfter: s.nextCrash,
 		View:       s.nextView,
 		Deaf:       s.nextDeafness,
+		Ask:        s.answer,
 	}
 	if s.decide != nil {
 		s.controller.Next = s.decide
@@ -137,7 +141,7 @@ func (s *Script) Run(line string) (string, error) {
 }
 
 // instant verbs only arrange or ask something: nothing happens on their account until the next line.
-var instant = map[string]bool{"crash": true, "deaf": true, "stale": true, "events": true}
+var instant = map[string]bool{"crash": true, "deaf": true, "stale": true, "events": true, "plugin": true}
 
 // verbs are what a line may begin with. They are in a function, so that programs that play worlds without scripts link none of this.
 func verbs() map[string]func(s *Script, args []string) (answer string, err error) {
@@ -185,6 +189,7 @@ func verbs() map[string]func(s *Script, args []string) (answer string, err error
 		"point":    (*Script).pointService,
 		"template": (*Script).template,
 		"analysis": (*Script).analysis,
+		"plugin":   (*Script).plugin,
 		"jump":     (*Script).jump,
 		"crash":    (*Script).crash,
 		"deaf":     (*Script).deafen,

@@ -156,6 +156,8 @@ func parseSteps(text string) ([]v1alpha1.CanaryStep, error) {
 				return nil, err
 			}
 			steps = append(steps, v1alpha1.CanaryStep{Experiment: experiment})
+		case "plugin":
+			steps = append(steps, v1alpha1.CanaryStep{Plugin: pluginStep(arg)})
 		case "nothing":
 			steps = append(steps, v1alpha1.CanaryStep{})
 		default:

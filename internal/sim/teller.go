@@ -66,6 +66,10 @@ func (t *teller) pass(w *World, p Pass) {
 		t.toldRefusal = text
 	}
 	t.outcome(w, p.Outcome, p.Plan.Events)
+	for _, call := range p.Asked {
+		text, why := callText(call)
+		t.tell(w, "ask", text, why)
+	}
 	if ro := w.Rollout(); ro != nil {
 		t.state = t.stateOf(w, ro)
 	}
@@ -306,6 +310,9 @@ func (t *teller) rolloutStatus(ro *v1alpha1.Rollout, row func(key, format string
 	}
 	if s.Canary.CurrentExperiment != "" {
 		row("experiment", "%s", s.Canary.CurrentExperiment)
+	}
+	for _, e := range s.Canary.StepPluginStatuses {
+		row("plugin", "%s", pluginText(e))
 	}
 	for _, c := range s.PauseConditions {
 		row("paused", "%s since %s", c.Reason, c.StartTime.UTC().Format(time.RFC3339))

@@ -98,15 +98,6 @@ func (p *problems) notYet(field string) {
 	p.add(field, "this version of Sluice does not support the field yet; remove it, or stay with the controller you have")
 }
 
-// refuse calls notYet for each field that is set.
-func (p *problems) refuse(prefix string, fields []optional) {
-	for _, f := range fields {
-		if f.set {
-			p.notYet(prefix + f.name)
-		}
-	}
-}
-
 type optional struct {
 	name string
 	set  bool
@@ -255,8 +246,14 @@ func (p *problems) step(field string, s *v1alpha1.CanaryStep, c Canary) Step {
 	case s.SetMirrorRoute != nil:
 		return p.setMirrorRoute(field+".setMirrorRoute", s.SetMirrorRoute, c)
 	}
-	p.refuse(field+".", known)
-	return nil
+	return p.pluginStep(field+".plugin", s.Plugin)
+}
+
+func (p *problems) pluginStep(field string, s *v1alpha1.PluginStep) Step {
+	if s.Name == "" {
+		p.add(field+".name", "is empty: name a plugin that the administrator lists under stepPlugins in the ConfigMap %s", v1alpha1.ConfigMapName)
+	}
+	return RunPlugin{Name: s.Name, Config: p.shortSettings(field+".config", s.Config)}
 }
 
 func (p *problems) pause(field string, d *intstr.IntOrString) Step {

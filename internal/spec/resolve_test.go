@@ -71,7 +71,6 @@ func TestProblems(t *testing.T) {
 	const needsRouter = " needs trafficRouting; remove it: without a router "
 	const share = "the share of the pods is the share of the traffic"
 
-	const notYet = "this version of Sluice does not support the field yet; remove it, or stay with the controller you have"
 	for name, c := range map[string]struct {
 		change func(*v1alpha1.RolloutSpec)
 		want   []string
@@ -320,9 +319,9 @@ func TestProblems(t *testing.T) {
 			func(s *v1alpha1.RolloutSpec) { s.RollbackWindow = &v1alpha1.RollbackWindowSpec{Revisions: -1} },
 			[]string{"spec.rollbackWindow.revisions: -1 is negative: write 0 or more"},
 		},
-		"a step that is not supported yet": {
+		"a plugin without a name": {
 			steps(v1alpha1.CanaryStep{Plugin: &v1alpha1.PluginStep{}}),
-			[]string{"spec.strategy.canary.steps[0].plugin: " + notYet},
+			[]string{"spec.strategy.canary.steps[0].plugin.name: is empty: name a plugin that the administrator lists under stepPlugins in the ConfigMap argo-rollouts-config"},
 		},
 		"an experiment of nothing": {
 			steps(v1alpha1.CanaryStep{Experiment: &v1alpha1.RolloutExperimentStep{}}),

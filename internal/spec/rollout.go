@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -63,8 +64,8 @@ type Canary struct {
 
 func (Canary) isStrategy() {}
 
-// Step is one step of a canary: [SetWeight], [SetCanaryScale], [SetHeaderRoute], [SetMirrorRoute], [Pause], [RunAnalysis] or
-// [RunExperiment].
+// Step is one step of a canary: [SetWeight], [SetCanaryScale], [SetHeaderRoute], [SetMirrorRoute], [Pause], [RunAnalysis],
+// [RunExperiment] or [RunPlugin].
 //
 //sumtype:decl
 type Step interface {
@@ -101,15 +102,23 @@ type SetMirrorRoute struct {
 	Percent int32
 }
 
+// RunPlugin holds the canary where it is until a plugin says that the step is done. Config is in the plugin's own form.
+type RunPlugin struct {
+	Name   string
+	Config json.RawMessage
+}
+
 func (SetWeight) isStep()      {}
 func (SetCanaryScale) isStep() {}
 func (SetHeaderRoute) isStep() {}
 func (SetMirrorRoute) isStep() {}
 func (Pause) isStep()          {}
 func (RunAnalysis) isStep()    {}
+func (RunPlugin) isStep()      {}
 
 func (s SetWeight) String() string      { return fmt.Sprintf("setWeight: %d", s.Weight) }
 func (s SetHeaderRoute) String() string { return "setHeaderRoute: " + s.Name }
+func (s RunPlugin) String() string      { return "plugin: " + s.Name }
 func (s SetMirrorRoute) String() string { return "setMirrorRoute: " + s.Name }
 
 func (s SetCanaryScale) String() string {

@@ -70,11 +70,16 @@ func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) 
 
 // plugin is the router of a plugin, whose settings are its own affair.
 func (p *problems) plugin(field, name string, settings json.RawMessage) Plugin {
+	return Plugin{Field: field, Name: name, Config: p.shortSettings(field, settings)}
+}
+
+// shortSettings are those of a plugin, if they are short enough.
+func (p *problems) shortSettings(field string, settings json.RawMessage) json.RawMessage {
 	if len(settings) > mostSettings {
 		p.add(field, "has %d bytes of settings, and a plugin may have %d: shorten them", len(settings), mostSettings)
-		settings = nil
+		return nil
 	}
-	return Plugin{Field: field, Name: name, Config: settings}
+	return settings
 }
 
 // mostSettings is how long the settings of a plugin may be: they travel with each question.

@@ -75,6 +75,8 @@ func (p *Canary) complete(step spec.Step) (bool, string) {
 		return p.judge.PassedStep(s)
 	case spec.RunExperiment:
 		return p.judge.PassedExperiment(s)
+	case spec.RunPlugin:
+		return p.plugins.Passed(s)
 	case spec.Pause:
 		return p.update.Hold(v1alpha1.PauseReasonCanaryPauseStep, s)
 	}

@@ -147,7 +147,7 @@ func (j *Judge) Judging() bool {
 			return true
 		}
 	}
-	return j.experimenting()
+	return j.experimenting() || j.update.PluginRuns() != ""
 }
 
 // dropInconclusivePause ends the pause for an analysis that could not tell where no such analysis is waited for any more.

@@ -72,7 +72,7 @@ func (j *Judge) LeaveStep(step spec.Step) {
 		j.update.Is.Canary.CurrentStepAnalysisRunStatus = nil
 	case spec.RunExperiment:
 		j.update.Is.Canary.CurrentExperiment = ""
-	case spec.SetWeight, spec.SetCanaryScale, spec.SetHeaderRoute, spec.SetMirrorRoute, spec.Pause: // leave nothing in the status
+	case spec.SetWeight, spec.SetCanaryScale, spec.SetHeaderRoute, spec.SetMirrorRoute, spec.Pause, spec.RunPlugin: // leave nothing in the status
 	}
 }
 

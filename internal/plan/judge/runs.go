@@ -99,5 +99,11 @@ func (j *Judge) VerdictsMoved() bool {
 	return moved(j.update.Was.BlueGreen.PrePromotionAnalysisRunStatus, j.update.Is.BlueGreen.PrePromotionAnalysisRunStatus) ||
 		moved(j.update.Was.BlueGreen.PostPromotionAnalysisRunStatus, j.update.Is.BlueGreen.PostPromotionAnalysisRunStatus) ||
 		moved(j.update.Was.Canary.CurrentStepAnalysisRunStatus, j.update.Is.Canary.CurrentStepAnalysisRunStatus) ||
-		j.update.Was.Canary.CurrentExperiment != j.update.Is.Canary.CurrentExperiment
+		j.update.Was.Canary.CurrentExperiment != j.update.Is.Canary.CurrentExperiment ||
+		!slices.EqualFunc(j.update.Was.Canary.StepPluginStatuses, j.update.Is.Canary.StepPluginStatuses, samePhase)
+}
+
+// samePhase reports whether two entries are of steps that stand where they stood.
+func samePhase(was, is v1alpha1.StepPluginStatus) bool {
+	return was.Index == is.Index && was.Operation == is.Operation && was.Phase == is.Phase && was.Disabled == is.Disabled
 }

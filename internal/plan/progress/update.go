@@ -105,7 +105,6 @@ func (p *Progress) Begin(hash string) {
 	s.Abort, s.AbortedAt, s.PromoteFull = false, nil, false
 	s.RestartedAt = p.world.Rollout.Spec.RestartAt.DeepCopy()
 	p.forgetVerdicts()
-	s.Canary.StepPluginStatuses = nil
 	p.Fast = p.goesBackFast()
 	s.BlueGreen.ScaleUpPreviewCheckPoint = p.Fast
 	p.GoTo(0)

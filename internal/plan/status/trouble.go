@@ -178,7 +178,7 @@ func (p *Status) tellTrouble() {
 	}
 }
 
-// judgedBy is the analysis or the Experiment that the update waits for, as a sentence; empty if it waits for none.
+// judgedBy is the analysis, the Experiment or the plugin that the update waits for, as a sentence; empty if it waits for none.
 func (p *Status) judgedBy() string {
 	if !p.judge.Judging() {
 		return ""
@@ -187,6 +187,9 @@ func (p *Status) judgedBy() string {
 		if last := *r.Status; last != nil && !analysis.Ended(last.Status) && r.Kind != v1alpha1.RolloutTypeBackground {
 			return fmt.Sprintf("%sanalysis %q.", progress.JudgedMark, last.Name)
 		}
+	}
+	if plugin := p.update.PluginRuns(); plugin != "" {
+		return fmt.Sprintf("%sstep plugin %q.", progress.JudgedMark, plugin)
 	}
 	return fmt.Sprintf("%sexperiment %q.", progress.JudgedMark, p.update.Is.Canary.CurrentExperiment)
 }

@@ -63,6 +63,8 @@ type Observed struct {
 	ExperimentFailures []change.CreateFailure
 	// RunFailures are why AnalysisRuns that earlier plans of this same pass wanted could not be created.
 	RunFailures []change.CreateFailure
+	// StepAnswers are what step plugins have answered to what earlier plans asked.
+	StepAnswers []change.StepAnswer
 	// CreateFailure is why the ReplicaSet that an earlier plan of this same pass wanted could not be created, if so.
 	CreateFailure *change.CreateFailure
 }

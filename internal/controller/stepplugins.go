@@ -1,0 +1,247 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/sluice-delivery/sluice/api/plugin"
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan"
+	host "github.com/sluice-delivery/sluice/internal/plugin"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
+
+const (
+	// longestStepCall is how long a call may take with all that goes before it: the download, the start, and the wait until it is its turn.
+	longestStepCall = 15 * time.Minute
+	// longestMessage, mostState and deepestState are how much of what a step plugin answers a status has room for.
+	longestMessage, mostState, deepestState = 1024, 32 << 10, 50
+)
+
+// AskStep asks a step plugin for a Rollout. Whatever comes of it is an answer.
+type AskStep func(ctx context.Context, ro *v1alpha1.Rollout, call change.StepCall) change.StepAnswer
+
+// stepPlugins are the calls of step plugins that are under way, and the answers that no status has yet. No worker waits for a plugin: its Rollout
+// is looked at again when the answer is there. A restart forgets it all, and asks again.
+type stepPlugins struct {
+	ask   AskStep
+	clock clock.PassiveClock
+	start func(func())
+	// look has the queue told of Rollouts to look at. It is set before the first pass.
+	look func(types.NamespacedName)
+
+	mu    sync.Mutex
+	known map[types.NamespacedName]*stepCalls
+}
+
+// stepCalls are those of one Rollout: one at a time.
+type stepCalls struct {
+	rollout types.UID
+	flying  bool
+	landed  []change.StepAnswer
+}
+
+func newStepPlugins(p Parts) *stepPlugins {
+	s := &stepPlugins{ask: p.AskStep, clock: p.Clock, start: p.Go, look: func(types.NamespacedName) {}, known: map[types.NamespacedName]*stepCalls{}}
+	if s.start == nil {
+		s.start = func(do func()) { go survive(p.Log, do) }
+	}
+	if s.ask == nil {
+		s.ask = stepHost{p.Plugins}.ask
+	}
+	return s
+}
+
+// Announce has a queue told of Rollouts whose step plugins have answered.
+func (r *Rollouts) Announce(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	r.steps.look = func(key types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: key}) }
+	return nil
+}
+
+// answers are those for a Rollout that no status has yet. Those for an earlier object of that name are forgotten, as soon as they are there.
+func (s *stepPlugins) answers(ro *v1alpha1.Rollout) []change.StepAnswer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := s.known[client.ObjectKeyFromObject(ro)]
+	if calls == nil || calls.rollout != ro.UID {
+		return nil
+	}
+	return calls.landed
+}
+
+// carriedOut forgets the answers that a plan has dealt with, and makes the call that it asks for, unless it is under way.
+func (s *stepPlugins) carriedOut(seen plan.Observed, next plan.Plan) {
+	key := client.ObjectKeyFromObject(seen.Rollout)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := s.known[key]
+	switch {
+	case calls == nil && len(next.Calls) == 0:
+		return
+	case calls == nil || calls.rollout != seen.Rollout.UID:
+		calls = &stepCalls{rollout: seen.Rollout.UID}
+		s.known[key] = calls
+	}
+	calls.landed = calls.landed[min(next.Heard, len(calls.landed)):]
+	if len(next.Calls) > 0 && !calls.flying && len(calls.landed) == 0 {
+		calls.flying = true
+		ro, call := forStep(seen, next), next.Calls[0]
+		s.start(func() { s.fly(key, calls, ro, call) })
+	}
+	if !calls.flying && len(calls.landed) == 0 {
+		delete(s.known, key)
+	}
+}
+
+// forStep is a Rollout as step plugins get it: as it was recorded, and with the template that it takes from a workload.
+func forStep(seen plan.Observed, next plan.Plan) *v1alpha1.Rollout {
+	ro := seen.Rollout
+	if next.Record != nil {
+		ro = next.Record.To
+	}
+	written, _ := spec.WithWorkload(ro, seen.Workload)
+	sent := forPlugin(written)
+	return &sent
+}
+
+// fly makes a call.
+func (s *stepPlugins) fly(key types.NamespacedName, calls *stepCalls, ro *v1alpha1.Rollout, call change.StepCall) {
+	ctx, cancel := context.WithTimeout(context.Background(), longestStepCall)
+	defer cancel()
+	asked := s.clock.Now()
+	answer := change.StepAnswer{Error: "the call panicked; see the controller's log"}
+	defer func() {
+		answer = bounded(answer)
+		answer.StepKey, answer.Asked = call.StepKey, asked
+		s.mu.Lock()
+		calls.flying, calls.landed = false, append(calls.landed, answer)
+		wanted := s.known[key] == calls
+		s.mu.Unlock()
+		if wanted {
+			s.look(key)
+		}
+	}()
+	answer = s.ask(ctx, ro, call)
+}
+
+// forget drops what is known of a Rollout that is gone.
+func (s *stepPlugins) forget(key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, key)
+}
+
+// bounded is an answer that fits into a status.
+func bounded(a change.StepAnswer) change.StepAnswer {
+	a.Error, a.Message, a.Phase = shortened(a.Error), shortened(a.Message), shortened(a.Phase)
+	state, err := normal(a.Status)
+	if a.Status = state; err != nil && a.Error == "" {
+		a.Error = fmt.Sprintf("the plugin's status %s", err)
+	}
+	return a
+}
+
+func shortened(text string) string {
+	if len(text) > longestMessage {
+		text = text[:longestMessage] + "…"
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
+
+// normal is JSON as an API server stores it, nil for none.
+func normal(state json.RawMessage) (json.RawMessage, error) {
+	var value any
+	switch {
+	case len(state) == 0:
+		return nil, nil
+	case len(state) > mostState:
+		return nil, fmt.Errorf("has %d bytes, and may have %d", len(state), mostState)
+	case !utf8.Valid(state):
+		return nil, fmt.Errorf("is no UTF-8")
+	}
+	if err := utiljson.Unmarshal(state, &value); err != nil {
+		return nil, fmt.Errorf("is no JSON: %w", err)
+	}
+	if value == nil {
+		return nil, nil
+	}
+	if deeper(value, deepestState) {
+		return nil, fmt.Errorf("is nested more than %d levels deep", deepestState)
+	}
+	out, err := json.Marshal(value)
+	if err == nil && len(out) > mostState {
+		return nil, fmt.Errorf("has %d bytes, and may have %d", len(out), mostState)
+	}
+	return out, err
+}
+
+// deeper reports whether JSON has more levels.
+func deeper(value any, levels int) bool {
+	if levels == 0 {
+		return true
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for _, below := range v {
+			if deeper(below, levels-1) {
+				return true
+			}
+		}
+	case []any:
+		for _, below := range v {
+			if deeper(below, levels-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stepHost asks the processes of plugins.
+type stepHost struct{ plugins *host.Host }
+
+func (h stepHost) ask(ctx context.Context, ro *v1alpha1.Rollout, call change.StepCall) change.StepAnswer {
+	id := host.ID{Kind: plugin.Step, Name: call.Name}
+	if h.plugins == nil {
+		return change.StepAnswer{Error: id.String() + " cannot be asked here"}
+	}
+	entry, err := h.plugins.Find(ctx, id)
+	switch {
+	case err != nil:
+		return change.StepAnswer{Error: err.Error()}
+	case entry.Disabled:
+		return change.StepAnswer{Disabled: true}
+	}
+	about := &plugin.StepContext{PluginName: call.Name, Config: call.Config, Status: call.Status}
+	q := host.Question{ID: id, Tenant: ro.Namespace, Method: string(call.Operation)}
+	switch call.Operation {
+	case v1alpha1.StepPluginTerminate:
+		q.Args = plugin.StepTerminateArgs{Rollout: ro, Context: about}
+	case v1alpha1.StepPluginAbort:
+		q.Args = plugin.StepAbortArgs{Rollout: ro, Context: about}
+	default:
+		q.Args = plugin.StepRunArgs{Rollout: ro, Context: about}
+	}
+	said, err := host.Ask[plugin.StepResponse](ctx, h.plugins, q)
+	switch {
+	case err != nil:
+		return change.StepAnswer{Error: err.Error()}
+	case said.Error.ErrorString != "":
+		return change.StepAnswer{Error: said.Error.ErrorString}
+	}
+	r := said.Result
+	return change.StepAnswer{Phase: r.Phase, Message: r.Message, RequeueAfter: r.RequeueAfter, Status: r.Status}
+}
