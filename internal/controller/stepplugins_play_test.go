@@ -120,7 +120,7 @@ func TestStepPlugin(t *testing.T) {
 	killPlugin(t, flags[1], "gate")
 	ns.WaitForRollout("web", "to record that there was no answer", func(ro *v1alpha1.Rollout) bool {
 		e := ro.Status.Canary.StepPluginStatuses[1]
-		return e.Phase == v1alpha1.StepPluginError && strings.Contains(e.Message, "Run rpc call error") && playtest.AtStep(2)(ro)
+		return e.Phase == v1alpha1.StepPluginError && strings.Contains(e.Message, "Run rpc call error") && *ro.Status.CurrentStepIndex == 2
 	})
 	gate.wantAsked(ns, t, "half a minute later")
 	gate.say <- http.StatusOK

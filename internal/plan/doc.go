@@ -15,6 +15,7 @@
 //	restart     pods that are replaced without a new version
 //	podmeta     labels and annotations for the part that a version plays; anti-affinity keeps versions apart
 //	judge       analyses and Experiments: begun, awaited, judged, ended, forgotten
+//	pluginstep  steps that plugins carry out: what to ask, and what the answers mean
 //	target      what a strategy wants: pods, Services, versions of no use
 //	basic       a canary without a router: the share of the pods is the share of the traffic
 //	routed      a canary whose traffic routers split: what its step wants, what the routers do, and what they are told

@@ -48,10 +48,10 @@ func (p *Plugins) Hear() {
 	for _, a := range p.world.StepAnswers {
 		run := p.update.StepPlugin(a.Index, v1alpha1.StepPluginRun)
 		switch {
-		case run == nil || p.key(run, a.Operation) != a.StepKey || p.update.StepPlugin(a.Index, v1alpha1.StepPluginTerminate, v1alpha1.StepPluginAbort) != nil:
+		case run == nil || p.key(run, a.Operation) != a.StepKey:
 		case a.Operation == v1alpha1.StepPluginRun:
 			p.ran(run, a)
-		case a.Operation == p.windsUpBy():
+		case a.Operation == p.windsUpBy() && p.update.StepPlugin(a.Index, a.Operation) == nil:
 			p.woundUp(a)
 		}
 	}

@@ -148,7 +148,7 @@ func (h *history) steps() []v1alpha1.CanaryStep {
 			steps = append(steps, v1alpha1.CanaryStep{Analysis: h.analysis()})
 		}
 	}
-	return steps
+	return h.withPlugins(steps)
 }
 
 func (h *history) analysis() *v1alpha1.RolloutAnalysis {

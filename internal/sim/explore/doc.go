@@ -9,6 +9,7 @@
 //	people.go    what people do, which can be written down and done again
 //	fate.go      what fate decides, by random numbers or as it was recorded
 //	recording.go a history as data: testdata/regressions has those that failed once
+//	plugins.go   steps that plugins carry out
 //	hostile.go   a tenant in another namespace who attacks, and in hostile_attacks.go with what
 //
 // and beside these experiment_history.go, experiment_disorder.go and experiment_rules.go for worlds with Experiments, alone and as steps, and

@@ -21,6 +21,7 @@ var (
 	standby = flag.Bool("standby", false, "whether processes that take over may be behind")
 	hands   = flag.Bool("hands", false, "whether people lay hands on what is managed in the one history")
 	hostile = flag.Bool("hostile", false, "whether a tenant in another namespace attacks in the one history")
+	plugged = flag.Bool("plugins", false, "whether plugins carry out steps in the one history")
 	moves   = flag.String("moves", "all", "which of its moves to replay, with commas; empty for none")
 	brief   = flag.Bool("brief", false, "end at the first fault, and do not look for a shorter history that shows it")
 	without = flag.String("without", "", "which kinds of disorder to leave out of it, with commas: staleness, crashes, delays")
@@ -92,7 +93,7 @@ func explore(t *testing.T, kind Trial, count uint64) {
 				if n >= *first+count {
 					return
 				}
-				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && (*standby || !kind.Routed && n%2 == 0), Experiments: kind.Experiments, Hands: kind.Hands, Hostile: kind.Hostile}, Real, nil); fault != nil {
+				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && (*standby || !kind.Routed && n%2 == 0), Experiments: kind.Experiments, Hands: kind.Hands, Hostile: kind.Hostile, Plugins: kind.Plugins}, Real, nil); fault != nil {
 					failed.Add(1)
 					if !*brief {
 						fault = Shrink(fault, Real)
@@ -145,7 +146,7 @@ func TestReplay(t *testing.T) {
 
 // replayed is the trial that the flags tell of.
 func replayed(t *testing.T) Trial {
-	trial := Trial{Seed: *seed, Routed: *routed, Shell: *shelled, Standby: *standby, Experiments: *experiments, Hands: *hands, Hostile: *hostile}
+	trial := Trial{Seed: *seed, Routed: *routed, Shell: *shelled, Standby: *standby, Experiments: *experiments, Hands: *hands, Hostile: *hostile, Plugins: *plugged}
 	if *moves != "all" {
 		trial.Moves = []int{}
 		for text := range strings.FieldsFuncSeq(*moves, func(r rune) bool { return r == ',' }) {

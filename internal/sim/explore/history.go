@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis/measure"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
@@ -60,6 +61,8 @@ type history struct {
 	// shell is what is in charge in tier two.
 	shell *shell.Shell
 	rules rules
+	// plugins are those of its steps.
+	plugins stepPlugins
 	// tenant is who attacks, nil where nobody does.
 	tenant *tenant
 	fault  *Fault
@@ -148,6 +151,7 @@ func (h *history) build(s Subject) {
 	h.create(sim.Options{
 		PodStart: time.Duration(1+h.IntN(15)) * time.Second, RoundTrip: h.Seed%16 == 0, Lag: h.lag, Verdict: h.verdict,
 	})
+	h.plugins.said = map[change.StepKey][]sim.StepReply{}
 	h.rules = rules{history: h, world: h.world.World, told: map[string]bool{}}
 	h.rules.weights = weights{left: map[string]departure{}}
 	h.rules.switches = switches{served: map[string]bool{}, left: map[string]departure{}, approved: map[string]bool{}}
@@ -166,14 +170,14 @@ func (h *history) control(s Subject) {
 	if h.Shell {
 		o := shell.Options{
 			World: h.world.World, Routed: h.Routed, AllRouters: h.AllRouters, Fate: h.fate, Engine: s.Engine, Break: s.Break, Weather: h.weather(),
-			OnPlan: h.rules.plan, OnWrite: h.rules.write, OnPass: h.rules.pass, Meanwhile: h.meanwhile,
+			OnPlan: h.rules.plan, OnWrite: h.rules.write, OnPass: h.rules.pass, Meanwhile: h.meanwhile, AskStep: h.askPlugin,
 		}
 		h.attend(&o)
 		h.shell = shell.Control(o)
 		return
 	}
 	h.world.Control(&sim.Controller{
-		Next: s.Engine, Flaws: s.Shell, View: h.view, CrashAfter: h.crashAfter, Deaf: h.deafness, OnPlan: h.rules.plan, OnPass: h.rules.pass,
+		Next: s.Engine, Flaws: s.Shell, View: h.view, CrashAfter: h.crashAfter, Deaf: h.deafness, OnPlan: h.rules.plan, OnPass: h.rules.pass, Ask: h.askPlugin,
 	})
 }
 
@@ -374,6 +378,7 @@ func (h *history) goOn() {
 	switch s := h.world.Rollout().Status; {
 	case s.Abort:
 		h.rules.abortEnds()
+		h.rules.woundUp()
 		h.log("%s retry", h.world.Elapsed())
 		h.user(h.world.Retry)
 	case s.Phase == v1alpha1.RolloutPhasePaused:

@@ -79,6 +79,7 @@ func (r *rules) end() {
 		r.history.fail("end", "%s", summary(r.world))
 		return
 	}
+	r.woundUp()
 	r.endOfSets(now.spec)
 	r.endOfServices(now.spec)
 	r.endOfRoutes(now.spec)

@@ -179,6 +179,7 @@ func (r *rules) pass(p sim.Pass) {
 		r.steps(p, s)
 		r.promotion(p, s)
 		r.dressed(p, s)
+		r.answered(p, s)
 	}
 	if p.Idle != "" {
 		r.history.fail("fixpoint", "%s", p.Idle)

@@ -23,6 +23,8 @@ type Trial struct {
 	Hands bool
 	// Hostile: a tenant in another namespace attacks; of tier two alone.
 	Hostile bool
+	// Plugins: plugins carry out some of the steps.
+	Plugins bool
 	// AllRouters: the shell knows the kinds of all routers, and not only of the first ones. The seed decides; a recording keeps it.
 	AllRouters bool
 	// Moves are the disturbances that happen, by their place in the seed's history; nil for all of them.
@@ -80,6 +82,9 @@ func (t Trial) flags() string {
 	}
 	if t.Hostile {
 		text += " -hostile"
+	}
+	if t.Plugins {
+		text += " -plugins"
 	}
 	if t.Moves != nil {
 		var moves []string

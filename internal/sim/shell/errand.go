@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/metric"
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
 	"github.com/sluice-delivery/sluice/internal/sim"
@@ -108,4 +110,14 @@ func (p provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 		return metric.Reading{}, errors.New(m.Err)
 	}
 	return m.Reading, nil
+}
+
+// askStep asks a step plugin, which takes its time.
+func (p *process) askStep(_ context.Context, _ *v1alpha1.Rollout, call change.StepCall) change.StepAnswer {
+	e := p.current
+	reply := p.shell.AskStep(call)
+	if reply.Takes > 0 && !e.wait(reply.Takes) {
+		return change.StepAnswer{Error: "the process ends"}
+	}
+	return reply.StepAnswer
 }

@@ -65,6 +65,9 @@ func newProcess(s *Shell, standby bool) *process {
 		Clock: virtual{s.World}, Client: c, Live: live{p}, Cache: caches, Sets: caches, Mapper: s.mapper, Events: heard, Log: log, Meters: meters,
 		Engine: s.Engine, Experiment: s.Experiment, Measure: s.Judge, Go: p.begin,
 	}}
+	if s.AskStep != nil {
+		p.parts.AskStep = p.askStep
+	}
 	if s.Break != nil {
 		s.Break(&p.parts)
 	}
@@ -81,6 +84,7 @@ func newProcess(s *Shell, standby bool) *process {
 		p.informer(kindOf(what)).register(registration{EventHandler: to, queue: p.rollouts.queue})
 		return nil
 	})
+	p.must(rollouts.Announce(ctx, p.rollouts.queue))
 	p.watch(p.rollouts, &v1alpha1.Rollout{}, rollouts.Watches(false))
 	if s.Measure == nil {
 		return p

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/internal/analysis/measure"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/controller"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/metric"
@@ -60,6 +61,8 @@ type Options struct {
 	Limit   Spent
 	// Meanwhile does something from outside, between what a pass decided and its next write; nil for nothing.
 	Meanwhile func()
+	// AskStep answers for step plugins; nil where there are none.
+	AskStep func(change.StepCall) sim.StepReply
 	// Weather is how it begins.
 	Weather Weather
 }
