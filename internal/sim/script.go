@@ -28,7 +28,7 @@ type Script struct {
 	byHand bool
 	// plugins are what step plugins answer, by their names.
 	plugins map[string]StepReply
-	deaf   time.Duration
+	deaf    time.Duration
 
 	// disorder that was arranged beforehand: a crash at a write, a stale view at a pass; negative for none.
 	crashAtWrite, staleAtPass int

@@ -93,7 +93,7 @@ func (p *problems) experiments(ro *v1alpha1.Rollout, strategy Strategy) {
 		case RunExperiment:
 			c.Steps[i] = p.runExperiment(ro, s)
 			p.experimentWeights(s, c, weight)
-		case SetCanaryScale, SetHeaderRoute, SetMirrorRoute, Pause, RunAnalysis:
+		case SetCanaryScale, SetHeaderRoute, SetMirrorRoute, Pause, RunAnalysis, RunPlugin:
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (*gate) Init() error { return nil }
 func (g *gate) Run(ro *v1alpha1.Rollout, c plugin.StepContext) (plugin.StepResult, error) {
 	s, every, err := read(c.Config)
 	if err != nil {
-		return plugin.StepResult{Phase: "Failed", Message: err.Error()}, nil
+		return plugin.StepResult{Phase: "Failed", Message: err.Error()}, nil //nolint:nilerr // no later call would succeed, and errors are retried
 	}
 	var was state
 	if len(c.Status) > 0 {
@@ -99,7 +99,7 @@ func (g *gate) ask(address string, ro *v1alpha1.Rollout) (open bool, answer stri
 	if err != nil {
 		return false, err.Error()
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20)) // so that the connection can be used again
 	return response.StatusCode >= 200 && response.StatusCode < 300, response.Status
 }

@@ -22,10 +22,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-const (
-	// usualWait is when a plugin is asked again that has failed, or that does not say when; shortestWait is what it must ask for at least.
-	usualWait, shortestWait = 30 * time.Second, 10 * time.Second
-)
+// usualWait is when a plugin is asked again that has failed, or that does not say when; shortestWait is what it must ask for at least.
+const usualWait, shortestWait = 30 * time.Second, 10 * time.Second
 
 // Plugins is what a pass does about step plugins.
 type Plugins struct {
