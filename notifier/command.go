@@ -22,8 +22,14 @@ import (
 	"github.com/sluice-delivery/sluice/notifier/watch"
 )
 
-// cluster are the flags that say where the API server is.
-type cluster struct{ kubeconfig, context, namespace string }
+// cluster are the flags that say where the API server is, those of kubectl.
+type cluster struct {
+	kubeconfig string
+	overrides  clientcmd.ConfigOverrides
+}
+
+// displayVariable is how `sluice notifications` says what its user typed.
+const displayVariable = "SLUICE_NOTIFICATIONS_DISPLAY"
 
 func newCommand() *cobra.Command {
 	var c cluster
@@ -33,19 +39,23 @@ func newCommand() *cobra.Command {
 	}
 	f := root.PersistentFlags()
 	f.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the cluster; without it $KUBECONFIG, then the pod's own service account")
-	f.StringVar(&c.context, "context", "", "`NAME` of the kubeconfig's context to use")
-	f.StringVarP(&c.namespace, "namespace", "n", "", "`NAMESPACE` to work in; by default, that of the kubeconfig or the pod")
-	root.AddCommand(newRun(&c))
+	flags := clientcmd.RecommendedConfigOverrideFlags("")
+	flags.ContextOverrideFlags.Namespace.Description = "NAMESPACE to work in; by default, that of the kubeconfig or the pod"
+	clientcmd.BindOverrideFlags(&c.overrides, f, flags)
 	root.AddCommand(inspectors(&c)...)
+	if display := os.Getenv(displayVariable); display != "" {
+		root.Short = "Show and try out notification templates and triggers"
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: display}
+		return root
+	}
+	root.AddCommand(newRun(&c))
 	return root
 }
 
 func (c *cluster) connect() (*rest.Config, string, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = c.kubeconfig
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.context}
-	overrides.Context.Namespace = c.namespace
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &c.overrides)
 	config, err := loader.ClientConfig()
 	if err != nil {
 		return nil, "", fmt.Errorf("find the cluster: %w", err)

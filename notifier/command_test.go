@@ -49,7 +49,8 @@ func TestCommands(t *testing.T) {
 		"a message, not sent":   {args: []string{"template", "notify", "a", rollout, "--recipient", "slack:ch", "--dry-run"}, want: "message: web hidden ch"},
 		"a service that is not": {args: []string{"template", "notify", "a", rollout, "--recipient", "x:ch"}, fail: "notification service 'x' is not supported"},
 		"a broken template":     {args: []string{"template", "notify", "b", rollout}, fail: "template.b: "},
-		"lint":                  {args: []string{"lint"}, fail: "template 'gone' is not supported\nservice nats: service type 'nats' is not supported"},
+		"lint": {args: []string{"lint"}, fail: `trigger.on-paused: condition 1: template 'gone' is not supported: add the key template.gone
+service nats: service type 'nats' is not supported`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

@@ -38,40 +38,13 @@ func inspectors(c *cluster) []*cobra.Command {
 			return errors.Join(append(problems(c), senders(c)...)...)
 		},
 	}
-	all := []*cobra.Command{template, trigger, check}
+	all := []*cobra.Command{template, trigger, newSend(s), check, newReplay(s)}
 	for _, cmd := range all {
 		f := cmd.PersistentFlags()
 		f.StringVar(&s.configMap, "config-map", "", "`FILE` with the ConfigMap, - for standard input; by default, that of the cluster")
+		f.StringVar(&s.home, "config-namespace", "", "`NAMESPACE` of the ConfigMap and the Secret in the cluster; by default, that of the Rollout if it has the ConfigMap, else argo-rollouts")
 		f.StringVar(&s.secret, "secret", "", "`FILE` with the Secret, :empty for none; by default, that of the cluster")
 		cmd.PersistentPreRun = func(cmd *cobra.Command, _ []string) { s.in = cmd.InOrStdin() }
-	}
-	return all
-}
-
-func problems(c *config.Config) []error {
-	var all []error
-	for _, p := range c.Problems {
-		all = append(all, p)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Triggers)) {
-		for _, condition := range c.Triggers[name] {
-			for _, template := range condition.Send {
-				if c.Templates[template] == nil {
-					all = append(all, fmt.Errorf("trigger.%s: template '%s' is not supported", name, template))
-				}
-			}
-		}
-	}
-	return all
-}
-
-func senders(c *config.Config) []error {
-	var all []error
-	network := send.NewNetwork(send.Rules{}, &httpproxy.Config{})
-	for _, name := range slices.Sorted(maps.Keys(c.Services)) {
-		if _, err := send.New(c.Services[name], network, false); err != nil {
-			all = append(all, fmt.Errorf("service %s: %w", name, err))
-		}
 	}
 	return all
 }
@@ -188,15 +161,7 @@ func newNotify(s *source) *cobra.Command {
 					}
 					continue
 				}
-				service, ok := c.Services[to.Service]
-				if !ok {
-					return fmt.Errorf("notification service '%s' is not supported", to.Service)
-				}
-				sender, err := send.New(service, network, false)
-				if err == nil {
-					err = sender.Send(ctx, n, to)
-				}
-				if err != nil {
+				if err := sendOne(ctx, c, network, n, to); err != nil {
 					return fmt.Errorf("failed to notify '%s': %w", r, err)
 				}
 			}

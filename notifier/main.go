@@ -16,7 +16,10 @@ func main() { os.Exit(run()) }
 func run() (exitStatus int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := newCommand().ExecuteContext(ctx); err != nil {
+	root := newCommand()
+	root.SetOut(clean.Writer{To: os.Stdout})
+	root.SetErr(clean.Writer{To: os.Stderr})
+	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", clean.Text(err.Error()))
 		return 1
 	}

@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -20,8 +23,8 @@ import (
 // source is where the commands get the configuration and the Rollout: from files, or else from the cluster.
 type source struct {
 	*cluster
-	configMap, secret string
-	in                io.Reader
+	configMap, secret, home string
+	in                      io.Reader
 }
 
 // client connects to the cluster.
@@ -49,6 +52,19 @@ func (s *source) file(name string, into any) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
+}
+
+// manifest reads an object with whole numbers as the API has them.
+func (s *source) manifest(name string, into *unstructured.Unstructured) error {
+	var object map[string]any
+	if err := s.file(name, &object); err != nil {
+		return err
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	return utiljson.Unmarshal(text, &into.Object)
 }
 
 // config reads the configuration. Entries that are wrong are errors here: who runs a command wants to know.
@@ -80,14 +96,29 @@ func (s *source) object(ctx context.Context, file, name string, into client.Obje
 	if err != nil {
 		return err
 	}
-	return c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, into)
+	namespaces := []string{namespace, standardNamespace}
+	if s.home != "" {
+		namespaces = []string{s.home}
+	}
+	for _, in := range namespaces {
+		if err = c.Get(ctx, client.ObjectKey{Namespace: in, Name: name}, into); err == nil {
+			s.home = in // the Secret must be from there, too
+		}
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w, in namespace %s: name the one with --config-namespace, or a file with --config-map", err, strings.Join(namespaces, " and "))
 }
+
+// standardNamespace is where the controller and its notifier usually are.
+const standardNamespace = "argo-rollouts"
 
 // rollout reads a Rollout, by its name or from a file. The reader is nil for a file.
 func (s *source) rollout(ctx context.Context, name string) (*unstructured.Unstructured, client.Reader, error) {
 	rollout := &unstructured.Unstructured{}
 	if _, err := os.Stat(name); err == nil || name == "-" {
-		if err := s.file(name, &rollout.Object); err != nil {
+		if err := s.manifest(name, rollout); err != nil {
 			return nil, nil, err
 		}
 		if rollout.GetKind() != v1alpha1.KindRollout {

@@ -47,7 +47,6 @@ func TestErrors(t *testing.T) {
 		"image without container":      {[]string{"set", "image", "web", "nginx:2"}, `"nginx:2" is not CONTAINER=IMAGE`},
 		"no image":                     {[]string{"set", "image", "web"}, "which image? Write sluice set image NAME CONTAINER=IMAGE"},
 		"revision that does not exist": {[]string{"undo", "web", "--to-revision", "7"}, "rollout 'web' has no revision 7; it has 2, 1"},
-		"what comes later":             {[]string{"notifications", "template"}, "'sluice notifications' is not part of this version of Sluice yet"},
 		"workload that does not exist": {
 			[]string{"set", "image", "ref", "nginx=nginx:2"},
 			`deployment 'gone', from which rollout 'ref' takes its template: deployments.apps "gone" not found`,

@@ -53,6 +53,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return interrupted
 	}
+	if told := (*toldError)(nil); errors.As(err, &told) {
+		return told.code
+	}
 	for _, line := range inWords(err) {
 		a.tell("error: %s\n", line)
 	}
@@ -118,11 +121,8 @@ func (a *app) root() *cobra.Command {
 		a.historyCommand(), a.diffCommand(),
 		a.promoteCommand(), a.abortCommand(), a.retryCommand(), a.pauseCommand(), a.restartCommand(), a.undoCommand(), a.setCommand(),
 		a.createCommand(), a.terminateCommand(), a.lintCommand(), a.simulateCommand(), a.analysisCommand(),
-		a.dashboardCommand(), a.versionCommand(),
+		a.dashboardCommand(), a.notificationsCommand(), a.versionCommand(),
 	)
-	for _, name := range []string{"notifications"} {
-		root.AddCommand(a.laterCommand(name))
-	}
 	a.flags.add(root)
 	_ = root.RegisterFlagCompletionFunc("namespace", a.completeNamespaces) // fails for unknown flags only
 	a.logFlags(root.PersistentFlags())
@@ -144,16 +144,6 @@ func (a *app) group(use, short string, children ...*cobra.Command) *cobra.Comman
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(children...)
 	return cmd
-}
-
-// laterCommand is one that scripts may know and that this version does not have.
-func (a *app) laterCommand(name string) *cobra.Command {
-	return &cobra.Command{
-		Use: name, Hidden: true, DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("'%s' is not part of this version of Sluice yet", cmd.CommandPath())
-		},
-	}
 }
 
 // examples takes the indentation off and puts the program's name in.

@@ -26,6 +26,8 @@ type simulation struct {
 	expect   []string
 	stop     bool
 	output   string
+	// notifications is the file with their ConfigMap, secret that with its Secret.
+	notifications, secret string
 }
 
 func (a *app) simulateCommand() *cobra.Command {
@@ -54,13 +56,18 @@ A scenario contains lines such as these. Times count from the start of the updat
   at 9m delete service web-canary          # until: restore service web-canary
 
 With --expect, the command fails unless a condition holds: promoted, aborted, healthy, degraded, paused, or a comparison of duration,
-max-pods, or min-capacity, such as 'duration<20m'. The exit status is then 2. It is 1 if the update could not be simulated.`,
+max-pods, or min-capacity, such as 'duration<20m'. The exit status is then 2. It is 1 if the update could not be simulated.
+
+With --notifications, it also shows which messages the Rollout's subscriptions would lead to, rendered from the ConfigMap in a file. That needs
+the program sluice-notifier. Subscriptions of AnalysisRuns and Experiments are not simulated.`,
 		Example: a.examples(`
 			{} simulate -f web.yaml
 			# What if error-rate fails after five minutes
 			{} simulate -f deploy/ --scenario bad.txt --expect aborted --expect 'min-capacity>=8'
 			# A rollout of the cluster
 			{} simulate web --image web=registry/web:2
+			# With the messages that it would lead to
+			{} simulate -f web.yaml --notifications configmap.yaml
 			# One page to look at
 			{} simulate -f web.yaml -o html > web.html`),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.simulate(cmd, args, s) },
@@ -74,6 +81,8 @@ max-pods, or min-capacity, such as 'duration<20m'. The exit status is then 2. It
 	f.StringVar(&s.scenario, "scenario", "", "scenario file")
 	f.StringArrayVar(&s.expect, "expect", nil, "fail unless this condition holds, such as promoted or 'duration<20m'")
 	f.BoolVar(&s.stop, "stop-at-pauses", false, "stop at pauses that wait for a promotion")
+	f.StringVar(&s.notifications, "notifications", "", "file with the ConfigMap of notifications: show which messages the update would lead to")
+	f.StringVar(&s.secret, "notifications-secret", "", "file with the Secret of notifications, for --notifications (default: no secrets)")
 	f.StringVarP(&s.output, "output", "o", "text", "output format: text, json, html for a self-contained page, or svg for the chart")
 	return cmd
 }
@@ -81,6 +90,12 @@ max-pods, or min-capacity, such as 'duration<20m'. The exit status is then 2. It
 func (a *app) simulate(cmd *cobra.Command, args []string, s simulation) error {
 	if !slices.Contains([]string{"text", "json", "html", "svg"}, s.output) {
 		return fmt.Errorf("--output %q is not one of text, json, html, svg", s.output)
+	}
+	if s.notifications != "" && s.output != "text" && s.output != "json" {
+		return fmt.Errorf("--output %s does not show messages: with --notifications use text or json", s.output)
+	}
+	if s.secret != "" && s.notifications == "" {
+		return errors.New("--notifications-secret is for --notifications: give that, too")
 	}
 	expectations := make([]play.Expectation, len(s.expect))
 	for i, text := range s.expect {
@@ -93,6 +108,10 @@ func (a *app) simulate(cmd *cobra.Command, args []string, s simulation) error {
 	if err != nil {
 		return err
 	}
+	var told recording
+	if s.notifications != "" {
+		stage.Tell = told.add
+	}
 	played, err := play.Play(stage)
 	if err != nil {
 		for _, w := range stage.Warnings { // they may be why
@@ -102,6 +121,11 @@ func (a *app) simulate(cmd *cobra.Command, args []string, s simulation) error {
 	}
 	for _, h := range hazard.Of(stage.Written()) {
 		played.Warnings = append(played.Warnings, h.String())
+	}
+	if s.notifications != "" {
+		if err := a.addMessages(cmd.Context(), &played, &told, s); err != nil {
+			return err
+		}
 	}
 	if err := a.tellSimulation(played, s.output); err != nil {
 		return err

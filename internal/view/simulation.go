@@ -1,7 +1,9 @@
 package view
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,8 +20,58 @@ type Simulation struct {
 	// Measured are the measurements of all analyses.
 	Measured []Measured `json:"measured,omitempty"`
 	Summary  Played     `json:"summary"`
+	// Messages are the notifications that the update would lead to, if the caller asked for them.
+	Messages []Message `json:"messages,omitempty"`
 	// Warnings are bad practices in the spec, and what the picture cannot show.
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Message is a notification.
+type Message struct {
+	At      Seconds `json:"at"`
+	Trigger string  `json:"trigger"`
+	// Service and Recipient are where it would go.
+	Service   string `json:"service"`
+	Recipient string `json:"recipient"`
+	// Event is the reason of the event that it is about, empty for a state.
+	Event string `json:"event,omitempty"`
+	// Error is why it cannot be made; otherwise Content is the message.
+	Error   string         `json:"error,omitempty"`
+	Content map[string]any `json:"content,omitempty"`
+}
+
+// lines are the message, and below it its content in order.
+func (m Message) lines(limit int) []line {
+	head := fmt.Sprintf("%-*s%s to %s:%s", momentIndent, m.At, m.Trigger, m.Service, m.Recipient)
+	lines := []line{{{text: head}}}
+	if m.Error != "" {
+		return append(lines, indented("cannot be sent: "+m.Error, limit, red)...)
+	}
+	if text, ok := m.Content["message"].(string); ok {
+		lines = append(lines, indented(text, limit, "")...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Content)) {
+		if name == "message" {
+			continue
+		}
+		text, err := json.MarshalIndent(m.Content[name], "", "  ")
+		if err != nil {
+			text = []byte(err.Error())
+		}
+		for part := range strings.Lines(name + ": " + string(text)) {
+			lines = append(lines, line{{text: strings.Repeat(" ", momentIndent) + strings.TrimRight(part, "\n")}})
+		}
+	}
+	return lines
+}
+
+// indented is a text below what happened at an instant.
+func indented(text string, limit int, c color) []line {
+	var lines []line
+	for _, part := range folded(text, limit-momentIndent) {
+		lines = append(lines, line{{text: strings.Repeat(" ", momentIndent) + part, color: c}})
+	}
+	return lines
 }
 
 // Moment is what changed at an instant, and the state afterwards.
@@ -115,6 +167,12 @@ func (s Simulation) lines(_ fold, limit int) []line {
 	lines = append(lines, s.chart(limit)...)
 	lines = append(lines, line{})
 	lines = append(lines, s.Summary.lines(limit)...)
+	if len(s.Messages) > 0 {
+		lines = append(lines, line{}, line{{text: "Messages:"}})
+	}
+	for _, m := range s.Messages {
+		lines = append(lines, m.lines(limit)...)
+	}
 	for _, w := range s.Warnings {
 		for i, text := range folded("warning: "+w, limit-2) {
 			if i > 0 {

@@ -115,6 +115,9 @@ func (c *Config) template(name, text string) error {
 		return err
 	}
 	c.Templates[name], c.Sources[name] = parsed, source
+	if err := yaml.UnmarshalStrict([]byte(text), new(services.Notification)); err != nil {
+		return fmt.Errorf("what is not known is ignored: %w", err)
+	}
 	return nil
 }
 

@@ -23,7 +23,7 @@ type Condition struct {
 }
 
 // variables are the names that conditions know.
-var variables = []string{"rollout", "analysisRuns", "analysisRun", "experiment", "time", "secrets", "event", "trigger", "explain", "links", "analysis", "diff"}
+var variables = []string{"rollout", "analysisRuns", "analysisRun", "experiment", "time", "secrets", "event", "trigger", "explain", "links", "analysis", "diff", "missed"}
 
 func (c Condition) check() error {
 	if c.When != "" {

@@ -11,11 +11,17 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/sluice-delivery/sluice/notifier/config"
 )
 
 // Annotation is the annotation's key.
 const Annotation = "notified.notifications.argoproj.io"
+
+// Before is the annotation's key for states that are over: the milliseconds since 1970 when they ended. Argo Rollouts has no such annotation. It
+// tells a state that nobody saw from one that was reported.
+const Before = "rollouts.argoproj.io/notified-before"
 
 // most is how many messages are remembered, the newest ones.
 const most = 100
@@ -33,6 +39,17 @@ func Parse(text string) State {
 		return State{}
 	}
 	return s
+}
+
+// Forget removes keys from an object's annotation.
+func Forget(object metav1.Object, keys []string) {
+	annotations := maps.Clone(object.GetAnnotations())
+	s := Parse(annotations[Annotation])
+	for _, key := range keys {
+		delete(s, key)
+	}
+	annotations[Annotation] = s.String()
+	object.SetAnnotations(annotations)
 }
 
 // Message names one message.
@@ -59,6 +76,11 @@ func (m Message) Key() string {
 
 // Set remembers a message.
 func (s State) Set(key string, at time.Time) { s[key] = at.Unix() }
+
+// Drop removes what is older, where times are milliseconds.
+func (s State) Drop(before time.Time) {
+	maps.DeleteFunc(s, func(_ string, at int64) bool { return at < before.UnixMilli() })
+}
 
 // String is the annotation's value, empty if nothing is left.
 func (s State) String() string {

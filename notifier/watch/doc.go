@@ -5,6 +5,7 @@
 //	configs.go    the configuration, as the cluster has it now
 //	subject.go    what a message is about, and the variables of templates
 //	rollouts.go   triggers of states: a message each time a condition becomes true
+//	missed.go     states that began and ended while no notifier ran
 //	events.go     triggers of events: a message for each event
 //	message.go    a message, from its template to the record that it was sent
 //	record.go     what was sent: annotations, and what the caches do not show yet

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -60,7 +61,7 @@ func toldTwice(e *corev1.Event, object *unstructured.Unstructured) bool {
 }
 
 // concerns reports whether an event is one of the controller on an object of ours, and not too old.
-func (r *events) concerns(e *corev1.Event) bool {
+func (r *notifier) concerns(e *corev1.Event) bool {
 	switch e.InvolvedObject.Kind {
 	case "Rollout", "AnalysisRun", "Experiment":
 	default:
@@ -94,22 +95,13 @@ func (r *events) trigger(ctx context.Context, l *loaded, e *corev1.Event, object
 				m.Once = once
 				d.in = append(d.in, recorded{s.rollout, m.Key()})
 			}
-			if r.sentBefore(d) {
+			if slices.ContainsFunc(d.in, r.was) {
 				continue
 			}
 			fits = r.send(d) && fits
 		}
 	}
 	return fits, nil
-}
-
-func (r *events) sentBefore(d delivery) bool {
-	for _, at := range d.in {
-		if r.was(at) {
-			return true
-		}
-	}
-	return false
 }
 
 // met evaluates a condition on what was seen. What the caches show may be older than the event, so a condition that is false is asked once

@@ -63,25 +63,23 @@ func (m *memory) dropped(id, version string) bool {
 
 // record changes what an object's annotation says, and nothing else of it.
 func (n *notifier) record(ctx context.Context, object client.Object, change func(notified.State)) error {
+	return n.annotate(ctx, object, map[string]func(notified.State){notified.Annotation: change})
+}
+
+// annotate changes annotations by their keys.
+func (n *notifier) annotate(ctx context.Context, object client.Object, changes map[string]func(notified.State)) error {
 	key, uid := client.ObjectKeyFromObject(object), object.GetUID()
 	now := object.DeepCopyObject().(client.Object)
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		if err := n.live.Get(ctx, key, now); err != nil {
 			return err
 		}
-		before := now.GetAnnotations()[notified.Annotation]
-		state := notified.Parse(before)
-		change(state)
-		after := state.String()
-		if after == before || now.GetUID() != uid {
+		values := changed(now.GetAnnotations(), changes)
+		if len(values) == 0 || now.GetUID() != uid {
 			return nil
 		}
-		var value any
-		if after != "" {
-			value = after
-		}
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"resourceVersion": now.GetResourceVersion(), "annotations": map[string]any{notified.Annotation: value},
+			"resourceVersion": now.GetResourceVersion(), "annotations": values,
 		}})
 		if err != nil {
 			return err
@@ -92,4 +90,22 @@ func (n *notifier) record(ctx context.Context, object client.Object, change func
 		return fmt.Errorf("record in %s what was sent: %w", key, err)
 	}
 	return nil
+}
+
+// changed are the annotations that change, nil for those that go.
+func changed(annotations map[string]string, changes map[string]func(notified.State)) map[string]any {
+	values := map[string]any{}
+	for name, change := range changes {
+		before := annotations[name]
+		state := notified.Parse(before)
+		change(state)
+		switch after := state.String(); after {
+		case before:
+		case "":
+			values[name] = nil
+		default:
+			values[name] = after
+		}
+	}
+	return values
 }

@@ -25,7 +25,8 @@ const again, crowded = time.Minute, 10 * time.Second
 type rollouts struct {
 	*notifier
 	// uids are those of Rollouts that were seen, by name.
-	uids *lru.Cache
+	uids   *lru.Cache
+	missed missed
 }
 
 // Reconcile looks at one Rollout.
@@ -45,6 +46,9 @@ func (r *rollouts) Reconcile(ctx context.Context, request reconcile.Request) (re
 	all, err := r.configs.of(ctx, request.Namespace)
 	if err != nil {
 		return reconcile.Result{}, err
+	}
+	if fits, err := r.catchUp(ctx, rollout, all); err != nil || !fits {
+		return reconcile.Result{RequeueAfter: crowded}, err
 	}
 	var subject *subject
 	result := reconcile.Result{}
@@ -118,7 +122,7 @@ func (r *rollouts) trigger(ctx context.Context, s *subject, l *loaded, trigger s
 	return fits, r.forget(ctx, s, over)
 }
 
-// forget removes what is no longer so, for it to be told when it is so again.
+// forget moves what is no longer so into the record of what is over, for it to be reported when it is so again.
 func (r *rollouts) forget(ctx context.Context, s *subject, keys []string) error {
 	if len(keys) == 0 {
 		return nil
@@ -126,9 +130,18 @@ func (r *rollouts) forget(ctx context.Context, s *subject, keys []string) error 
 	for _, key := range keys {
 		r.memory.forget(s.rollout.GetUID(), key)
 	}
-	return r.record(ctx, s.rollout, func(state notified.State) {
-		for _, key := range keys {
-			delete(state, key)
-		}
+	now := r.clock.Now()
+	return r.annotate(ctx, s.rollout, map[string]func(notified.State){
+		notified.Annotation: func(state notified.State) {
+			for _, key := range keys {
+				delete(state, key)
+			}
+		},
+		notified.Before: func(state notified.State) {
+			state.Drop(now.Add(-r.maxAge))
+			for _, key := range keys {
+				state[key] = now.UnixMilli()
+			}
+		},
 	})
 }

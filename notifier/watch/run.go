@@ -152,7 +152,7 @@ func (n *notifier) begin(ctx context.Context, m manager.Manager, o Options) erro
 	}
 	n.since = since
 	parallel := controller.Options{MaxConcurrentReconciles: 4}
-	r := &rollouts{n, lru.New(1 << 16)}
+	r := &rollouts{notifier: n, uids: lru.New(1 << 16)}
 	err = ctrl.NewControllerManagedBy(m).Named("rollouts").For(kind("Rollout")).
 		Watches(kind("AnalysisRun"), handler.EnqueueRequestForOwner(m.GetScheme(), m.GetRESTMapper(), kind("Rollout"))).
 		Watches(&corev1.ConfigMap{}, n.everything("Rollout")).Watches(&corev1.Secret{}, n.everything("Rollout")).

@@ -28,6 +28,8 @@ type subject struct {
 	stable map[string]any
 	// event is what happened, nil on the way of states.
 	event *corev1.Event
+	// missed is when a state began that is over, zero for what is so now.
+	missed time.Time
 }
 
 func kind(name string) *unstructured.Unstructured {
@@ -153,6 +155,10 @@ func (s *subject) variables(l *loaded, trigger string, now time.Time) map[string
 		},
 		"secrets": secretsOf(l),
 		"trigger": trigger,
+		"missed":  "",
+	}
+	if !s.missed.IsZero() {
+		vars["missed"] = s.missed.UTC().Format(time.RFC3339)
 	}
 	// What belongs to no Rollout is shown under that name, as Argo Rollouts does.
 	rollout := cmp.Or(s.rollout, s.object)

@@ -7,6 +7,7 @@
 //	outcome.go    what measurements come to: good ones, unless the scenario says otherwise
 //	autoscale.go  what a HorizontalPodAutoscaler does about load
 //	watch.go      how things are after each thing that happens, in words for people
+//	instant.go    how things are after each decision, as objects for programs
 //	summary.go    the story in numbers
 //	expect.go     what a CI job wants to be true of it: "duration<20m"
 //

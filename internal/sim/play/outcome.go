@@ -165,6 +165,7 @@ func (p *player) measured(pass sim.AnalysisPass) {
 	if pass.Plan.Record == nil || !pass.Whole() {
 		return
 	}
+	p.instant(nil)
 	from, to := pass.Plan.Record.From, pass.Plan.Record.To
 	for i := range to.Status.MetricResults {
 		r := &to.Status.MetricResults[i]

@@ -56,6 +56,8 @@ type Stage struct {
 	Warnings []string
 	// StopAtPauses ends the story where a person would have to go on; otherwise somebody promotes at once.
 	StopAtPauses bool
+	// Tell is told how things are after each decision, unless it is nil.
+	Tell func(Instant)
 }
 
 // Written is the Rollout with the template of its pods, wherever that comes from.

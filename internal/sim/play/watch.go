@@ -19,6 +19,7 @@ func (p *player) pass(pass sim.Pass) {
 	p.passes++
 	p.waiting = ""
 	p.notes(pass.Plan.Notes, true)
+	p.instant(pass.Plan.Events)
 }
 
 // experimented tells what was decided about an Experiment.
