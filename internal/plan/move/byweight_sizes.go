@@ -127,11 +127,11 @@ func (r *ByWeight) keepServing(s sizes) {
 	}
 }
 
-// keepUnknown leaves the pods where they are until it is known who carries what.
+// keepUnknown leaves pods for all traffic to each version until it is known who carries what.
 func (r *ByWeight) keepUnknown(s sizes) {
 	for _, one := range r.shrinking(s) {
 		if !r.split.InForce {
-			one.stay()
+			one.to = max(one.to, min(one.Version.Desired(), r.want.Room().Enough(r.canary.MaxWeight)))
 		}
 	}
 }

@@ -27,15 +27,12 @@ func (r *Split) recordedWeight() (weight int32, recorded bool) {
 func (r *Split) seeWeight() {
 	var recorded bool
 	r.Now, recorded = r.recordedWeight()
-	if !recorded {
-		return
-	}
 	additional := [][]traffic.Destination{r.recordedAdditional(), r.experimentDestinations()}
 	if slices.Equal(additional[0], additional[1]) {
 		additional = additional[:1]
 	}
 	for _, r.additional = range additional {
-		if r.InForce = r.carriedOut(r.Of(r.Now)); r.InForce {
+		if r.InForce = recorded && r.carriedOut(r.Of(r.Now)); r.InForce {
 			return
 		}
 	}
