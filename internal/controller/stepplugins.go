@@ -35,12 +35,12 @@ const (
 type AskStep func(ctx context.Context, ro *v1alpha1.Rollout, call change.StepCall) change.StepAnswer
 
 // stepPlugins are the calls of step plugins that are under way, and the answers that no status has yet. No worker waits for a plugin: its Rollout
-// is looked at again when the answer is there. A restart forgets it all, and asks again.
+// is reconciled again when the answer is there. A restart forgets it all, and asks again.
 type stepPlugins struct {
 	ask   AskStep
 	clock clock.PassiveClock
 	start func(func())
-	// look has the queue told of Rollouts to look at. It is set before the first pass.
+	// look adds Rollouts to the queue. It is set before the first pass.
 	look func(types.NamespacedName)
 
 	mu    sync.Mutex
@@ -65,7 +65,7 @@ func newStepPlugins(p Parts) *stepPlugins {
 	return s
 }
 
-// Announce has a queue told of Rollouts whose step plugins have answered.
+// Announce adds Rollouts to a queue when their step plugins have answered.
 func (r *Rollouts) Announce(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	r.steps.look = func(key types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: key}) }
 	return nil

@@ -94,8 +94,7 @@ func (p *Plugins) ran(e *v1alpha1.StepPluginStatus, a change.StepAnswer) {
 		}
 	case v1alpha1.StepPluginError:
 	}
-	e.Backoff = ""
-	if wait > 0 {
+	if e.Backoff = ""; wait > 0 {
 		e.Backoff = v1alpha1.DurationString(wait.String())
 	}
 	if (first || before != e.Phase) && e.Phase != v1alpha1.StepPluginSuccessful {
