@@ -20,7 +20,7 @@ func (r refused) Set(string) error {
 func refuse(f *pflag.FlagSet) {
 	const (
 		inPasses = "Services, Ingresses and labels of pods are seen to in the passes over Rollouts; leave it out, and set --rollout-threads"
-		noRouter = "this version does not ask AWS whether weights are in force; leave it out"
+		noRouter = "target groups are found by the tags of the AWS Load Balancer Controller; leave it out"
 		served   = "the version that the cluster serves is found by itself; leave it out"
 	)
 	for name, remedy := range map[string]string{
@@ -31,8 +31,7 @@ func refuse(f *pflag.FlagSet) {
 		"aws-target-group-binding-api-version":  noRouter,
 		"alb-tag-key-resource-id":               noRouter,
 		"alb-ingress-classes":                   "the Ingresses that a Rollout names are the ones that are used; leave it out",
-		"aws-verify-target-group":               noRouter,
-		"alb-verify-weight":                     noRouter,
+		"aws-verify-target-group":               "this version asks AWS for weights, and not yet whether pods are registered; set --alb-verify-weight",
 		"traefik-api-group":                     "TraefikServices are found in both groups that Traefik has had; leave it out",
 		"traefik-api-version":                   "TraefikServices are found in both groups that Traefik has had; leave it out",
 		"appmesh-crd-version":                   "AWS App Mesh ended on 30 September 2026; leave it out",

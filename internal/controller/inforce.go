@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/alb"
 	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
@@ -47,31 +48,34 @@ type awaited struct {
 
 // inForce returns a [notInForce] where a plan counts on routes that are not known to be in force as they are.
 func (r *Rollouts) inForce(ctx context.Context, seen plan.Observed, p plan.Plan) error {
-	if r.routeTimeout == 0 || !countsOnRoutes(seen.Rollout.Status, p) {
+	if r.routeTimeout == 0 && r.balancers == nil || !countsOnRoutes(seen.Rollout.Status, p) {
 		return nil
 	}
 	known, wait := r.memory.awaited(client.ObjectKeyFromObject(seen.Rollout)), notInForce{}
-	next := map[traffic.Key]awaited{}
+	next, ingresses := map[traffic.Key]awaited{}, map[string]bool{}
 	for _, ref := range routers.Refs(seen.Rollout) {
 		key := ref.Key()
 		object := seen.Routes[key]
-		if object == nil || !tellsStanding(object) {
+		if object == nil || !r.tellsStanding(object) {
 			continue
 		}
 		one := known[key]
-		standing, again := r.standing(&one, object, writes(p, key), seen.Now)
+		standing, again := r.standing(&one, object, writes(p, key), seen)
+		ingresses[ref.Name] = ref.Kind == alb.GVK.Kind
 		if again == 0 && standing.Awaited != "" {
 			r.goOn(ctx, seen.Rollout, standing, &one)
 		}
 		if again > 0 {
 			wait = wait.with(standing, again, seen.Now.Sub(one.since) < shownAfter)
 			r.warn(seen.Rollout, standing, &one)
+			r.warnOfTargets(seen, key, standing, &one)
 		}
 		if one != (awaited{}) {
 			next[key] = one
 		}
 	}
 	r.memory.await(client.ObjectKeyFromObject(seen.Rollout), next)
+	r.balancers.keep(client.ObjectKeyFromObject(seen.Rollout), ingresses)
 	if wait.again == 0 {
 		return nil
 	}
@@ -98,9 +102,15 @@ func splits(s v1alpha1.RolloutStatus) bool {
 	return s.StableRS != "" && (s.StableRS != s.CurrentPodHash || s.Canary.Weights != nil && s.Canary.Weights.Canary.Weight > 0)
 }
 
-// tellsStanding reports whether an object says what became of it.
-func tellsStanding(object *unstructured.Unstructured) bool {
-	return object.GroupVersionKind().Group == gatewayapi.GVK("").Group
+// tellsStanding reports whether it can be known what became of an object.
+func (r *Rollouts) tellsStanding(object *unstructured.Unstructured) bool {
+	switch object.GroupVersionKind().Group {
+	case gatewayapi.GVK("").Group:
+		return r.routeTimeout > 0
+	case alb.GVK.Group:
+		return r.balancers != nil
+	}
+	return false
 }
 
 // writes reports whether a plan writes a route.
@@ -114,13 +124,24 @@ func writes(p plan.Plan, key traffic.Key) bool {
 }
 
 // standing is what is known of an object, and when to ask again: never, where the wait has taken as long as it may.
-func (r *Rollouts) standing(one *awaited, object *unstructured.Unstructured, written bool, now time.Time) (traffic.Standing, time.Duration) {
+func (r *Rollouts) standing(one *awaited, object *unstructured.Unstructured, written bool, seen plan.Observed) (traffic.Standing, time.Duration) {
+	now := seen.Now
+	if !written && object.GroupVersionKind().Group == alb.GVK.Group {
+		if one.written = (time.Time{}); one.since.IsZero() {
+			one.since = now
+		}
+		s, again := r.balancers.standing(client.ObjectKeyFromObject(seen.Rollout), object)
+		if again == 0 {
+			*one = awaited{}
+		}
+		return s, again
+	}
 	if written { // the next pass sees it, unless someone else changes it each time
 		if one.written.IsZero() {
 			one.written, one.since = now, now
 		}
 		s := traffic.Standing{Awaited: fmt.Sprintf("%s %q to stay as it was written", object.GetKind(), object.GetName())}
-		if now.Sub(one.written) >= r.routeTimeout {
+		if object.GroupVersionKind().Group != alb.GVK.Group && now.Sub(one.written) >= r.routeTimeout {
 			return s, 0
 		}
 		return s, backoffShortest
@@ -176,6 +197,15 @@ func (r *Rollouts) warn(ro *v1alpha1.Rollout, s traffic.Standing, one *awaited) 
 	}
 	one.told = true
 	r.events.Event(ro, corev1.EventTypeWarning, v1alpha1.EventWeightVerifyError, clean.Text("Failed to verify weight: "+s.Refused))
+}
+
+// warnOfTargets says once in an event that AWS takes its time.
+func (r *Rollouts) warnOfTargets(seen plan.Observed, key traffic.Key, s traffic.Standing, one *awaited) {
+	if key.Group != alb.GVK.Group || one.told || seen.Now.Sub(one.since) < shownAfter {
+		return
+	}
+	one.told = true
+	r.events.Event(seen.Rollout, corev1.EventTypeWarning, v1alpha1.EventTargetGroupUnverified, clean.Text("Weights are not verified yet: waiting for "+s.Awaited))
 }
 
 // goOn says once that a wait has ended without an answer.

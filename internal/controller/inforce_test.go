@@ -72,7 +72,7 @@ func (g *gated) try(when string, route bool, again time.Duration, message string
 	g.t.Helper()
 	to := g.ro.DeepCopy()
 	to.Status.Canary.Weights = &v1alpha1.TrafficWeights{Canary: v1alpha1.WeightDestination{Weight: 50}}
-	to.Status.Phase = v1alpha1.RolloutPhaseHealthy
+	to.Status.Phase, to.Status.Message = v1alpha1.RolloutPhaseHealthy, ""
 	p := plan.Plan{
 		Grow:   []change.Change{change.UpdateReplicaSet{From: &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "grow"}}, To: &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "grow"}}}},
 		Shrink: []change.Change{change.DeleteReplicaSet{ReplicaSet: &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "shrink"}}}},

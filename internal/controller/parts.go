@@ -41,9 +41,11 @@ type Parts struct {
 	Policy spec.Policy
 	// RouteTimeout is how long a weight waits for its routes to be in force; 0 for not at all.
 	RouteTimeout time.Duration
-	Events       record.EventRecorder
-	Log          *slog.Logger
-	Meters       *telemetry.Meters
+	// Balancers is asked how load balancers of AWS forward; nil for nobody.
+	Balancers Balancers
+	Events    record.EventRecorder
+	Log       *slog.Logger
+	Meters    *telemetry.Meters
 	// Engine decides about Rollouts; nil for plan.Next.
 	Engine func(plan.Observed) plan.Plan
 	// Experiment decides about Experiments; nil for experiment.Next.

@@ -71,7 +71,14 @@ func (s policedStatus) Patch(_ context.Context, o client.Object, patch client.Pa
 		return err
 	}
 	s.r.done = append(s.r.done, "status "+string(text))
-	have.Status.Phase, have.Status.Message, have.Status.ObservedGeneration = to.Status.Phase, to.Status.Message, to.Status.ObservedGeneration
+	for field, of := range map[string][2]*string{
+		"message": {&have.Status.Message, &to.Status.Message}, "observedGeneration": {&have.Status.ObservedGeneration, &to.Status.ObservedGeneration},
+		"phase": {(*string)(&have.Status.Phase), (*string)(&to.Status.Phase)},
+	} {
+		if strings.Contains(string(text), `"`+field+`"`) {
+			*of[0] = *of[1]
+		}
+	}
 	have.DeepCopyInto(to)
 	return nil
 }

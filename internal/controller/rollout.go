@@ -38,7 +38,9 @@ type Rollouts struct {
 	policy spec.Policy
 	// routeTimeout is how long to wait for a route to be in force; 0 for not at all.
 	routeTimeout time.Duration
-	engine       func(plan.Observed) plan.Plan
+	// balancers are asked whether load balancers of AWS forward as Ingresses say; nil where nobody is.
+	balancers *balancers
+	engine    func(plan.Observed) plan.Plan
 }
 
 // NewRollouts returns the reconciler of Rollouts, which can be used once it knows how to follow what they name.
@@ -53,6 +55,9 @@ func NewRollouts(p Parts) *Rollouts {
 	r.plugins = &pluginRoutes{host: p.Plugins, clock: p.Clock, log: p.Log, start: p.Go, known: map[types.NamespacedName]map[string]*pluginRoute{}}
 	if r.plugins.start == nil {
 		r.plugins.start = func(do func()) { go survive(p.Log, do) }
+	}
+	if p.Balancers != nil {
+		r.balancers = &balancers{ask: p.Balancers, clock: p.Clock, start: r.plugins.start, known: map[types.NamespacedName]map[string]*balance{}}
 	}
 	r.routes.search.left = routers.Kinds()
 	return r
@@ -77,6 +82,7 @@ func (r *Rollouts) gone(ctx context.Context, key types.NamespacedName) error {
 	r.traces.Forget(key)
 	r.plugins.forget(key)
 	r.steps.forget(key)
+	r.balancers.keep(key, nil)
 	return r.release(ctx, key)
 }
 

@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/elb"
 	"github.com/sluice-delivery/sluice/internal/fair"
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
 	"github.com/sluice-delivery/sluice/internal/metric/server"
@@ -86,6 +87,8 @@ type Options struct {
 	Policy spec.Policy
 	// RouteTimeout is how long a weight waits for the Gateways to accept its routes; 0 for not at all.
 	RouteTimeout time.Duration
+	// VerifyALB has AWS asked whether its load balancers forward by the weights of Ingresses.
+	VerifyALB bool
 	// Versions are those in which kinds of traffic routers are read and written, if the cluster serves them; others it finds by itself.
 	Versions map[schema.GroupKind]string
 	// RolloutResync is how often every Rollout is looked at although nothing has happened.
@@ -139,6 +142,11 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	parts := Parts{
 		Clock: clock.RealClock{}, Client: mgr.GetClient(), Live: servedReader{mgr.GetAPIReader(), mgr.GetRESTMapper()}, Cache: servedCache{mgr.GetCache(), mgr.GetRESTMapper()}, Sets: sets, Mapper: mgr.GetRESTMapper(),
 		Namespace: o.Namespace, OwnNamespace: o.OwnNamespace, Policy: o.Policy, RouteTimeout: o.RouteTimeout, Events: events, Log: log, Meters: meters,
+	}
+	if o.VerifyALB {
+		if parts.Balancers, err = elb.Open(ctx, clock.RealClock{}); err != nil {
+			return fmt.Errorf("--alb-verify-weight: %w", err)
+		}
 	}
 	if err := addPlugins(ctx, mgr, o, &parts); err != nil {
 		return err

@@ -4,5 +4,5 @@
 // The Ingress belongs to its author. Sluice writes the action, for each header route an action, its conditions and paths, and a note of
 // these keys, which is how they are found again when the Rollout is gone. The annotations have the form that the peer gave them.
 //
-// What the load balancer itself does is not looked at: a weight counts as set when the annotation has it.
+// What the load balancer itself does is not known here: Forwards says what to ask AWS.
 package alb

@@ -1,0 +1,143 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/sluice-delivery/sluice/internal/clean"
+	"github.com/sluice-delivery/sluice/internal/elb"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/alb"
+)
+
+const (
+	// balancerAgain is when AWS is asked again, and how long its confirmation counts. balancerLooks is when a reconcile looks for its answer.
+	balancerAgain, balancerLooks = 10 * time.Second, time.Second
+	// longestQuestion is how long a question may take, mostQuestions how many there are at once, and mostHosts of how many load balancers one is.
+	longestQuestion, mostQuestions, mostHosts = 30 * time.Second, 4, 8
+)
+
+// Balancers is asked how the load balancers of an Ingress forward. It says what is missing, if anything is.
+type Balancers interface {
+	Missing(ctx context.Context, q elb.Question) (string, error)
+}
+
+// balancers are questions to AWS about Ingresses, and their answers. No worker waits for AWS: it is asked aside.
+type balancers struct {
+	ask   Balancers
+	clock clock.PassiveClock
+	start func(func())
+
+	mu    sync.Mutex
+	asked int
+	known map[types.NamespacedName]map[string]*balance
+}
+
+// balance is what is known of one Ingress of a Rollout.
+type balance struct {
+	question string
+	pending  bool
+	// at is when the answer came: confirmed, or what is missing.
+	at        time.Time
+	confirmed bool
+	missing   string
+}
+
+// standing is what AWS says about an Ingress, as far as it is known, and when to ask again. Whatever AWS does not say is not in force.
+func (b *balancers) standing(rollout types.NamespacedName, object *unstructured.Unstructured) (traffic.Standing, time.Duration) {
+	to, hosts, ok := alb.Forwards(object, rollout.Name)
+	if !ok {
+		return traffic.Standing{}, 0
+	}
+	if len(hosts) == 0 || len(hosts) > mostHosts {
+		return traffic.Standing{Awaited: fmt.Sprintf("Ingress %q to have between 1 and %d load balancers with a hostname", object.GetName(), mostHosts)}, balancerAgain
+	}
+	q := elb.Question{Namespace: object.GetNamespace(), Ingress: object.GetName(), Hosts: hosts}
+	for _, f := range to {
+		q.Targets = append(q.Targets, elb.Target{Service: f.Service, Port: f.Port, Weight: int32(min(max(f.Weight, 0), 999))}) //nolint:gosec // AWS' own range
+	}
+	text, err := json.Marshal(q)
+	if err != nil {
+		return traffic.Standing{Awaited: err.Error()}, balancerAgain
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one := b.of(rollout, object.GetName())
+	if one.question != string(text) {
+		*one = balance{question: string(text), missing: fmt.Sprintf("AWS to confirm the weights of Ingress %q", object.GetName())}
+	}
+	fresh := !one.at.IsZero() && b.clock.Since(one.at) < balancerAgain
+	if fresh && one.confirmed {
+		return traffic.Standing{}, 0
+	}
+	if !fresh && !one.pending && b.asked < mostQuestions {
+		one.pending = true
+		b.asked++
+		b.start(func() { b.carryOut(rollout, q, string(text)) })
+	}
+	if one.pending || !fresh {
+		return traffic.Standing{Awaited: one.missing}, balancerLooks
+	}
+	return traffic.Standing{Awaited: one.missing}, balancerAgain
+}
+
+func (b *balancers) of(rollout types.NamespacedName, ingress string) *balance {
+	if b.known[rollout] == nil {
+		b.known[rollout] = map[string]*balance{}
+	}
+	if b.known[rollout][ingress] == nil {
+		b.known[rollout][ingress] = &balance{}
+	}
+	return b.known[rollout][ingress]
+}
+
+func (b *balancers) carryOut(rollout types.NamespacedName, q elb.Question, text string) {
+	ctx, cancel := context.WithTimeout(context.Background(), longestQuestion)
+	defer cancel()
+	missing, err := "", errBroken
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.asked--
+		one := b.known[rollout][q.Ingress]
+		if one == nil || one.question != text {
+			return
+		}
+		one.pending, one.at, one.confirmed, one.missing = false, b.clock.Now(), err == nil && missing == "", missing
+		if err != nil {
+			one.missing = shortened("AWS to answer: " + clean.Text(err.Error()))
+		}
+	}()
+	missing, err = b.ask.Missing(ctx, q)
+}
+
+func shortened(problem string) string {
+	if len(problem) > longestProblem {
+		return problem[:longestProblem] + "…"
+	}
+	return problem
+}
+
+// keep forgets what is known of Ingresses that a Rollout names no more; without any it forgets the Rollout.
+func (b *balancers) keep(rollout types.NamespacedName, ingresses map[string]bool) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for name := range b.known[rollout] {
+		if !ingresses[name] {
+			delete(b.known[rollout], name)
+		}
+	}
+	if len(b.known[rollout]) == 0 {
+		delete(b.known, rollout)
+	}
+}
