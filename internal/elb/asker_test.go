@@ -117,28 +117,28 @@ var both = []string{"web-canary", "web-stable"}
 func TestMissing(t *testing.T) {
 	const differs = `to forward 20 to Service "web-canary", 80 to Service "web-stable"`
 	for name, c := range map[string]struct {
-		account account
+		account *account
 		host    string
 		want    string // part of what is missing
 		fails   string
 	}{
-		"as it should be":                        {account: account{tagged: both, rules: []string{"web-canary=20 web-stable=80"}}},
-		"next to a header route":                 {account: account{tagged: both, rules: []string{"web-canary=100", "web-canary=20 web-stable=80"}}},
-		"next to a rule for something else":      {account: account{tagged: both, rules: []string{"web-canary=20 web-stable=80", "other=1"}}},
-		"the weights before":                     {account: account{tagged: both, rules: []string{"web-canary=10 web-stable=90"}}, want: differs},
-		"two rules, one of them late":            {account: account{tagged: both, rules: []string{"web-canary=20 web-stable=80", "web-canary=0 web-stable=100"}}, want: differs},
-		"two rules, the first of them late":      {account: account{tagged: both, rules: []string{"web-canary=0 web-stable=100", "web-canary=20 web-stable=80"}}, want: differs},
-		"a third target group":                   {account: account{tagged: both, rules: []string{"web-canary=20 web-stable=80 old=50"}}, want: differs},
-		"the canary is in no rule yet":           {account: account{tagged: both, rules: []string{"web-stable=100"}}, want: differs},
-		"the canary has no target group":         {account: account{tagged: []string{"web-stable"}, rules: []string{"web-stable=100"}}, want: `target group of Service "web-canary" and port 80`},
-		"a load balancer that AWS does not know": {account: account{tagged: both}, host: "gone.example.com", want: "AWS to know the load balancer gone.example.com"},
-		"no right to ask":                        {account: account{broken: true}, fails: "AccessDenied"},
-		"one throttled request":                  {account: account{throttle: 1, tagged: both, rules: []string{"web-canary=20 web-stable=80"}}},
-		"throttled all the time":                 {account: account{throttle: 1000}, fails: "Throttling"},
+		"as it should be":                        {account: &account{tagged: both, rules: []string{"web-canary=20 web-stable=80"}}},
+		"next to a header route":                 {account: &account{tagged: both, rules: []string{"web-canary=100", "web-canary=20 web-stable=80"}}},
+		"next to a rule for something else":      {account: &account{tagged: both, rules: []string{"web-canary=20 web-stable=80", "other=1"}}},
+		"the weights before":                     {account: &account{tagged: both, rules: []string{"web-canary=10 web-stable=90"}}, want: differs},
+		"two rules, one of them late":            {account: &account{tagged: both, rules: []string{"web-canary=20 web-stable=80", "web-canary=0 web-stable=100"}}, want: differs},
+		"two rules, the first of them late":      {account: &account{tagged: both, rules: []string{"web-canary=0 web-stable=100", "web-canary=20 web-stable=80"}}, want: differs},
+		"a third target group":                   {account: &account{tagged: both, rules: []string{"web-canary=20 web-stable=80 old=50"}}, want: differs},
+		"the canary is in no rule yet":           {account: &account{tagged: both, rules: []string{"web-stable=100"}}, want: differs},
+		"the canary has no target group":         {account: &account{tagged: []string{"web-stable"}, rules: []string{"web-stable=100"}}, want: `target group of Service "web-canary" and port 80`},
+		"a load balancer that AWS does not know": {account: &account{tagged: both}, host: "gone.example.com", want: "AWS to know the load balancer gone.example.com"},
+		"no right to ask":                        {account: &account{broken: true}, fails: "AccessDenied"},
+		"one throttled request":                  {account: &account{throttle: 1, tagged: both, rules: []string{"web-canary=20 web-stable=80"}}},
+		"throttled all the time":                 {account: &account{throttle: 1000}, fails: "Throttling"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			asker, _ := start(t, &c.account)
+			asker, _ := start(t, c.account)
 			q := question(20)
 			if c.host != "" {
 				q.Hosts = append(q.Hosts, c.host)
