@@ -118,13 +118,6 @@ func (b *balancers) carryOut(rollout types.NamespacedName, q elb.Question, text 
 	missing, err = b.ask.Missing(ctx, q)
 }
 
-func shortened(problem string) string {
-	if len(problem) > longestProblem {
-		return problem[:longestProblem] + "…"
-	}
-	return problem
-}
-
 // keep forgets what is known of Ingresses that a Rollout names no more; without any it forgets the Rollout.
 func (b *balancers) keep(rollout types.NamespacedName, ingresses map[string]bool) {
 	if b == nil {
