@@ -70,7 +70,7 @@ func (g *gated) at(hosts ...string) {
 }
 
 // A weight counts when AWS says that the load balancer has it, and a confirmation does not count for long.
-func TestAWeightWaitsForAWS(t *testing.T) {
+func TestC12AWeightWaitsForAWS(t *testing.T) {
 	aws := &scriptedAWS{missing: "load balancer lb.example.com to forward 20"}
 	g, answer := newBalanced(t, aws)
 	g.try("in the pass that writes it", true, backoffShortest, "", 0)

@@ -95,7 +95,7 @@ func stepIs(operation v1alpha1.StepPluginOperation, phase v1alpha1.StepPluginPha
 // A plugin carries a step out: a real process, by the real handshake. The controller is killed in the middle of a call, and asks again as if it had
 // not asked; the plugin is killed in the middle of a call, and asked again half a minute later. Nothing is concluded meanwhile, and an abort has
 // the step undone.
-func TestStepPlugin(t *testing.T) {
+func TestC35StepPlugin(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
 	gate := newGates(t)

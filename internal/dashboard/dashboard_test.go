@@ -330,7 +330,7 @@ func TestOnesOwnActionsAreNoSurprise(t *testing.T) {
 	}
 }
 
-// Each action says what the engine will do. TestPeopleActAsThemselves has more of it, on a real cluster.
+// Each action says what the engine will do. TestC14PeopleActAsThemselves has more of it, on a real cluster.
 func TestConfirmationsArePlayedAhead(t *testing.T) {
 	d := newDesk(t, nil, paused).enter()
 	for action, want := range map[string]string{"abort": "The engine would now", "pause": "nothing is scaled and no step ends: spec.paused is set"} {

@@ -20,7 +20,7 @@ const (
 
 // The heap that all of it takes is bounded, the fake cluster's copy of each object included. What the test logs besides depends on the machine:
 // make bench shows it.
-func TestAThousandRolloutsAndFiftyViewers(t *testing.T) {
+func TestC15AThousandRolloutsAndFiftyViewers(t *testing.T) {
 	manifests := make([]string, loadRollouts)
 	for i := range manifests {
 		name := fmt.Sprintf("web%d", i)

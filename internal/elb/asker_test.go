@@ -153,7 +153,7 @@ func TestMissing(t *testing.T) {
 }
 
 // What hardly changes is asked once, and rules again after seconds. What was missing is looked for again.
-func TestAsksSparingly(t *testing.T) {
+func TestC13AsksAWSSparingly(t *testing.T) {
 	a := &account{tagged: []string{"web-stable"}, rules: []string{"web-canary=20 web-stable=80"}}
 	asker, clock := start(t, a)
 	ask := func(missing bool, want string) {

@@ -23,7 +23,7 @@ func subscribed(lines ...string) string {
 
 // A server that fails, throttles and hangs gets each message in the end, though the process is killed again and again in between; and one
 // that works does not wait for it.
-func TestMessagesAreNotLost(t *testing.T) {
+func TestC23MessagesAreNotLost(t *testing.T) {
 	ns := playtest.New(t)
 	var mu sync.Mutex
 	asked := 0

@@ -78,7 +78,7 @@ func TestEveryoneSeesWhatTheyMayList(t *testing.T) {
 }
 
 // What people do the API server does in their name, or refuses; and the Rollout has an event that says who it was.
-func TestPeopleActAsThemselves(t *testing.T) {
+func TestC14PeopleActAsThemselves(t *testing.T) {
 	ns := playtest.New(t)
 	ns.StartController()
 	paused(t, ns, "storefront")
