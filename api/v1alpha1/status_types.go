@@ -294,13 +294,13 @@ const (
 type StepPluginPhase string
 
 const (
-	// StepPluginRunning: not ended yet.
+	// StepPluginRunning has not ended yet.
 	StepPluginRunning StepPluginPhase = "Running"
-	// StepPluginSuccessful: done; the update continues.
+	// StepPluginSuccessful is done; the update continues.
 	StepPluginSuccessful StepPluginPhase = "Successful"
-	// StepPluginFailed: the update is aborted.
+	// StepPluginFailed aborts the update.
 	StepPluginFailed StepPluginPhase = "Failed"
-	// StepPluginError: will be retried.
+	// StepPluginError is retried.
 	StepPluginError StepPluginPhase = "Error"
 )
 

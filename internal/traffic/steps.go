@@ -21,7 +21,7 @@ func RouteOf(step spec.Step) (name string, route Route, ok bool) {
 			return s.Name, nil, true
 		}
 		return s.Name, mirrorRoute(s), true
-	case spec.SetWeight, spec.SetCanaryScale, spec.Pause, spec.RunAnalysis, spec.RunExperiment:
+	case spec.SetWeight, spec.SetCanaryScale, spec.Pause, spec.RunAnalysis, spec.RunExperiment, spec.RunPlugin:
 	}
 	return "", nil, false
 }
@@ -58,4 +58,3 @@ func stringMatch(m *v1alpha1.StringMatch) *StringMatch {
 	}
 	return &StringMatch{Kind: Regex, Value: m.Regex}
 }
-
