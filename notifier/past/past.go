@@ -37,7 +37,10 @@ var order = map[string]int{
 // Tells reports whether events with this reason say something about the status.
 func Tells(reason string) bool { return order[reason] > 0 }
 
-// Moments are those of a Rollout's events, in order.
+// most is how many moments of a Rollout are used. Each costs a copy of it, and whoever may create events in its namespace may create thousands.
+const most = 200
+
+// Moments are the latest of a Rollout's events, in order; [most] of them.
 func Moments(events []corev1.Event) []Moment {
 	var all []Moment
 	for i := range events {
@@ -53,7 +56,7 @@ func Moments(events []corev1.Event) []Moment {
 	slices.SortStableFunc(all, func(a, b Moment) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(order[a.Event.Reason], order[b.Event.Reason]))
 	})
-	return all
+	return all[max(0, len(all)-most):]
 }
 
 // first is when an event happened first. Its time is a whole second, and its name ends in the nanosecond; later times, of which no more than the

@@ -38,6 +38,19 @@ func TestEventsOfOneSecond(t *testing.T) {
 	}
 }
 
+// Thousands of events, forged or not, cost no more than the latest of them.
+func TestThousandsOfEvents(t *testing.T) {
+	var events []corev1.Event
+	for i := range 5000 {
+		at := time.Duration(i) * time.Second
+		events = append(events, event("RolloutPaused", "Rollout is paused (x)", 2, at, at))
+	}
+	all := Moments(events)
+	if len(all) != most || all[most-1].Event.FirstTimestamp.Sub(begin) != 4999*time.Second {
+		t.Errorf("%d moments, the last at %s", len(all), all[len(all)-1].At)
+	}
+}
+
 // An update that paused twice, was aborted, retried and completed, from what its events say.
 func TestStates(t *testing.T) {
 	events := []corev1.Event{
