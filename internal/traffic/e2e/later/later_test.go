@@ -41,7 +41,7 @@ spec:
 	ns.Apply(playtest.Root() + "/internal/traffic/e2e/later/testdata/services.yaml")
 	ns.WaitForRollout("web", "to miss the VirtualService", func(ro *v1alpha1.Rollout) bool {
 		return slices.ContainsFunc(ro.Status.Conditions, func(c v1alpha1.RolloutCondition) bool {
-			return c.Type == v1alpha1.ConditionInvalidSpec && strings.Contains(c.Message, `VirtualService "web" not found`)
+			return c.Type == v1alpha1.ConditionInvalidSpec && strings.Contains(c.Message, `the cluster does not have the kind VirtualService`)
 		})
 	})
 	crds, err := manifests.Istio()
