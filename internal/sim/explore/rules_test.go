@@ -17,6 +17,7 @@ var elsewhere = map[string]string{
 	"ByPods/service/leave one pod":              "release-refused.txt",
 	"ByWeight/service/await the stable Service": "explored-routed.txt",
 	"ByWeight/service/keep what serves":         "routed-dynamic-C4-C27.txt",
+	"ByWeight/weight/hold for nobody":           "routed-services-C36.txt",
 	"ByWeight/weight/hold the routers":          "TestNoRouterTakesTrafficBackAfterACrash",
 	"ByWeight/weight/keep what is unknown":      "routed-routes-C17-C25.txt",
 	"ByWeight/weight/leave without pods":        "routed-broken-C27.txt",
