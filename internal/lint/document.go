@@ -107,6 +107,9 @@ func find(at *node.Node, path string) *node.Node {
 		}
 		return find(at.Content[index], rest)
 	}
+	if at.Kind == node.ScalarNode && at.Style == node.LiteralStyle {
+		return within(at, path)
+	}
 	if at.Kind != node.MappingNode {
 		return at
 	}
@@ -129,6 +132,17 @@ func find(at *node.Node, path string) *node.Node {
 		return found
 	}
 	return key // its line is where the eye looks, also for a value that begins on the next one
+}
+
+// within follows a path in YAML that a block of text has, whose lines begin after the one with the bar.
+func within(text *node.Node, path string) *node.Node {
+	var inner node.Node
+	if err := node.Unmarshal([]byte(text.Value), &inner); err != nil || len(inner.Content) == 0 {
+		return text
+	}
+	found := *find(inner.Content[0], path)
+	found.Line += text.Line
+	return &found
 }
 
 // cutKey takes a key off a path: as it is, or in brackets.

@@ -16,6 +16,7 @@ import (
 func (l *linter) checkReferences() {
 	l.checkTwins()
 	l.checkTemplates()
+	l.checkPlugins()
 	for _, o := range l.objects {
 		switch obj := o.typed.(type) {
 		case *v1alpha1.Rollout:

@@ -38,6 +38,7 @@ const (
 	UnusedArgument     Rule = "unused-argument"
 	AbsentField        Rule = "absent-field"
 	TemplateWithout    Rule = "template-without-ports"
+	InvalidPlugin      Rule = "invalid-plugin"
 	IgnoreAnnotation   Rule = "lint-ignore"
 )
 
@@ -82,6 +83,7 @@ var rules = []RuleDoc{
 	{UnusedArgument, Warning, "The analysis passes an argument that no template declares. The value is ignored.", "Fix the spelling, or remove the argument."},
 	{AbsentField, Warning, "An argument takes its value from a field that this Rollout does not have.", "Add the field, or fix the path."},
 	{TemplateWithout, Warning, "A template of an experiment requests a Service, but its containers declare no ports. It gets no Service.", "Declare the ports of the containers."},
+	{InvalidPlugin, Error, "The ConfigMap `argo-rollouts-config` lists a plugin that the controller cannot use. Other plugins still work.", "Write what the message says."},
 	{IgnoreAnnotation, Warning, "The annotation that silences rules has no reason, or names a rule that does not exist.", "Write `rule, rule -- reason`."},
 
 	{of(hazard.CanaryOverload), Warning, "A step sends the canary a larger share of the traffic than its share of the pods, because `setCanaryScale` sets its size.", "Set more pods, or `setCanaryScale: {matchTrafficWeight: true}`."},

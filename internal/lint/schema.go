@@ -33,6 +33,7 @@ var ours = map[string]func() any{
 
 // theirs are kinds of Kubernetes that ours name, by group and kind.
 var theirs = map[string]func() any{
+	"/ConfigMap":                func() any { return &corev1.ConfigMap{} },
 	"/Service":                  func() any { return &corev1.Service{} },
 	"/PodTemplate":              func() any { return &corev1.PodTemplate{} },
 	"apps/Deployment":           func() any { return &appsv1.Deployment{} },

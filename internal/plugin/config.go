@@ -107,6 +107,26 @@ func (c Config) Find(id ID) (Entry, error) {
 		id.Name, v1alpha1.ConfigMapName, Keys[id.Kind])
 }
 
+// Lists reports whether the ConfigMap has an entry for a plugin, good or broken, as far as its list can be read.
+func (c Config) Lists(id ID) bool {
+	_, good := c.entries[id]
+	_, broken := c.broken[id]
+	_, unreadable := c.lists[id.Kind]
+	return good || broken || unreadable
+}
+
+// Names are the plugins of a kind that can be used.
+func (c Config) Names(kind plugin.Kind) []string {
+	var names []string
+	for id := range c.entries {
+		if id.Kind == kind {
+			names = append(names, id.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Parse reads the ConfigMap's data.
 func Parse(data map[string]string) Config {
 	c := Config{entries: map[ID]Entry{}, broken: map[ID]Problem{}, lists: map[plugin.Kind]Problem{}}
@@ -151,7 +171,7 @@ func (c *Config) entry(kind plugin.Kind, field string, item any) {
 	_, twice := c.entries[id]
 	switch {
 	case err != nil:
-		found = []Problem{{field, fmt.Sprintf("cannot be read: %s", err)}}
+		found = []Problem{{field, "cannot be read: " + strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: ")}}
 	case twice:
 		found = []Problem{{field + ".name", fmt.Sprintf("%q is listed twice: remove one of the two", e.Name)}}
 	default:
