@@ -44,7 +44,7 @@ func sights() map[string]sight {
 		"paused":   {"rollout/shop/storefront", "#f-measurements", "latency-p95", nil},
 		"degraded": {"rollout/shop/payments", "#f-now", "error-rate", nil},
 		"preview":  {"rollout/shop/checkout", "#f-now", "promote", nil},
-		"healthy":  {"rollout/shop/search", "#f-now", "waits for nothing", nil},
+		"healthy":  {"rollout/shop/search", "#f-now", "not waiting for anything", nil},
 		"stuck":    {"rollout/shop/mail", "#f-revisions", "ImagePull", nil},
 		"promote":  {"rollout/shop/storefront", "#f-now", "promote", press("p")},
 		"keys":     {"", "#f-rows", "storefront", press("?")},
