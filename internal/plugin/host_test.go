@@ -218,7 +218,7 @@ func waitGone(t *testing.T, pid string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.NewTimer(30 * time.Second)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 	for syscall.Kill(n, 0) == nil {
 		select {
@@ -370,7 +370,7 @@ func TestLog(t *testing.T) {
 
 func waitFor(t *testing.T, holds func() bool, log fmt.Stringer) {
 	t.Helper()
-	deadline := time.NewTimer(30 * time.Second)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 	for !holds() {
 		select {
