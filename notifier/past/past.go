@@ -37,7 +37,7 @@ var order = map[string]int{
 // Tells reports whether events with this reason say something about the status.
 func Tells(reason string) bool { return order[reason] > 0 }
 
-// most is how many moments of a Rollout are used. Each costs a copy of it, and whoever may create events in its namespace may create thousands.
+// most is how many moments of a Rollout are used. Each costs a copy of it, and anyone who may create events in its namespace may create thousands.
 const most = 200
 
 // Moments are the latest of a Rollout's events, in order; [most] of them.
