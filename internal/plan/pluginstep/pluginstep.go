@@ -1,6 +1,6 @@
 // Package pluginstep is what a pass does about steps that plugins carry out: which plugin is to be asked what, and what its answers mean.
 //
-// A step is run until the plugin says that it is done. The status has an entry before the first call, so that whoever undoes the update knows that
+// A step is run until the plugin says that it is done. The status has an entry before the first call, so that an abort knows that
 // there may have been one. There is one call at a time, and every plan asks for it until the status has its answer: an answer that is lost is asked
 // for again with what was recorded, never guessed.
 package pluginstep
