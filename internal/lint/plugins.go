@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -89,7 +88,7 @@ func pluginsOf(o *object) []pluginUse {
 			break
 		}
 		for _, name := range sortedKeys(canary.TrafficRouting.Plugins) {
-			if !strings.EqualFold(name, v1alpha1.GatewayAPIPluginName) { // built in
+			if name != v1alpha1.GatewayAPIPluginName { // built in
 				add(pluginapi.TrafficRouter, name, "spec.strategy.canary.trafficRouting.plugins."+name)
 			}
 		}
