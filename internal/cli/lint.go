@@ -27,7 +27,8 @@ func (a *app) lintCommand() *cobra.Command {
 mistakes at once, each with its line.
 
 Errors are mistakes that the API server or the controller would reject: invalid YAML, unknown fields, values that violate the schema or
-its rules, and references to objects in the same files that do not match (Services, workloads, templates, and their arguments).
+its rules, queries that are not valid PromQL, and references to objects in the same files that do not match (Services, workloads,
+templates, and their arguments).
 Warnings are possible mistakes: references to objects that are in none of the files, and valid specs that are risky. Objects of other
 kinds are checked only if one of these refers to them.
 

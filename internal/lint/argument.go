@@ -60,14 +60,20 @@ func (l *linter) known(from *object, refs []v1alpha1.AnalysisTemplateRef) (known
 	return known, complete
 }
 
-// checkTemplates looks at each template by itself: whether it can be measured, and whether the templates that it names are there.
+// checkTemplates looks at each template by itself: whether it can be measured, and whether the templates that it names are there. Of an
+// AnalysisRun it looks at what it measures.
 func (l *linter) checkTemplates() {
 	for _, o := range l.objects {
+		if run, ok := o.typed.(*v1alpha1.AnalysisRun); ok {
+			l.checkConditions(o, run.Spec.Metrics)
+			l.checkQueries(o, run.Spec.Metrics)
+		}
 		template := templateSpec(o)
 		if template == nil || len(o.mistakes) > 0 {
 			continue
 		}
 		l.checkConditions(o, template.Metrics)
+		l.checkQueries(o, template.Metrics)
 		for i, ref := range template.Templates {
 			l.wantTemplate(o, fmt.Sprintf("spec.templates[%d].templateName", i), ref)
 		}

@@ -34,6 +34,7 @@ const (
 	InvalidRoute       Rule = "invalid-route"
 	InvalidAnalysis    Rule = "invalid-analysis"
 	InvalidCondition   Rule = "invalid-condition"
+	InvalidQuery       Rule = "invalid-query"
 	UndeclaredArgument Rule = "undeclared-argument"
 	UnusedArgument     Rule = "unused-argument"
 	AbsentField        Rule = "absent-field"
@@ -79,6 +80,7 @@ var rules = []RuleDoc{
 	{InvalidRoute, Error, "The traffic router cannot split the route or Ingress that is in the files.", "Write what the message says."},
 	{InvalidAnalysis, Error, "The templates and arguments of an analysis do not make a valid AnalysisRun.", "Write what the message says."},
 	{InvalidCondition, Error, "A `successCondition` or `failureCondition` is not a valid expression.", "Fix the expression."},
+	{InvalidQuery, Error, "A query is not valid PromQL, whatever the values of its arguments are. Every measurement would be an error.", "Fix the query."},
 	{UndeclaredArgument, Error, "A metric uses an argument that the template does not declare.", "Add it to `spec.args`, or fix the spelling."},
 	{UnusedArgument, Warning, "The analysis passes an argument that no template declares. The value is ignored.", "Fix the spelling, or remove the argument."},
 	{AbsentField, Warning, "An argument takes its value from a field that this Rollout does not have.", "Add the field, or fix the path."},
