@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/metric"
+	"github.com/sluice-delivery/sluice/internal/metric/kubernetes"
 	"github.com/sluice-delivery/sluice/internal/metric/metrictest"
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
 )
@@ -90,7 +91,10 @@ func measured(t *testing.T, page string) string {
 	}
 	input, name := metricOf(t, example)
 	s := metrictest.NewScene(t, func(w metrictest.World) metric.Provider {
-		return registry.New(registry.Options{Clock: clocktesting.NewFakePassiveClock(metrictest.Now), Network: w.Network, Env: w.Env})[name]
+		return registry.New(registry.Options{
+			Clock: clocktesting.NewFakePassiveClock(metrictest.Now), Network: w.Network, Env: w.Env,
+			Cluster: kubernetes.Cluster{Address: "https://kubernetes", Network: w.Network},
+		})[name]
 	})
 	do := func(command, input string, args ...datadriven.CmdArg) string {
 		out, err := s.Do(t.Context(), command, args, input)
@@ -128,6 +132,8 @@ func measured(t *testing.T, page string) string {
 		result := lines[i]
 		if at := place.FindStringIndex(result); at != nil {
 			result = "Error: … " + result[at[1]:]
+		} else if _, message, ok := strings.Cut(result, " in namespace shop: "); ok {
+			result = "Error: … " + message
 		} else if _, message, ok := strings.Cut(result, "Z: "); ok {
 			result = "Error: … " + message
 		} else if _, message, ok := strings.Cut(result, "`: "); ok {

@@ -110,7 +110,7 @@ type Metric struct {
 
 // MetricProvider is how to measure. Set exactly one of its fields.
 //
-// +kubebuilder:validation:XValidation:rule=`[has(self.prometheus), has(self.kayenta), has(self.web), has(self.datadog), has(self.wavefront), has(self.newRelic), has(self.job), has(self.cloudWatch), has(self.graphite), has(self.influxdb), has(self.skywalking), has(self.loki), has(self.elasticsearch), has(self.dynatrace), has(self.splunkObservability), has(self.plugin)].filter(x, x).size() == 1`,message=`set exactly one provider: prometheus, kayenta, web, datadog, wavefront, newRelic, job, cloudWatch, graphite, influxdb, skywalking, loki, elasticsearch, dynatrace, splunkObservability or plugin`
+// +kubebuilder:validation:XValidation:rule=`[has(self.prometheus), has(self.kayenta), has(self.web), has(self.datadog), has(self.wavefront), has(self.newRelic), has(self.job), has(self.cloudWatch), has(self.graphite), has(self.influxdb), has(self.skywalking), has(self.loki), has(self.elasticsearch), has(self.dynatrace), has(self.splunkObservability), has(self.kubernetes), has(self.plugin)].filter(x, x).size() == 1`,message=`set exactly one provider: prometheus, kayenta, web, datadog, wavefront, newRelic, job, cloudWatch, graphite, influxdb, skywalking, loki, elasticsearch, dynatrace, splunkObservability, kubernetes or plugin`
 type MetricProvider struct {
 	// A Prometheus query.
 	// +optional
@@ -172,6 +172,10 @@ type MetricProvider struct {
 	// +optional
 	SplunkObservability *SplunkObservabilityMetric `json:"splunkObservability,omitempty"`
 
+	// A metric of the external or custom metrics API of Kubernetes. Argo Rollouts does not support it.
+	// +optional
+	Kubernetes *KubernetesMetric `json:"kubernetes,omitempty"`
+
 	// A metric provider plugin: its name, as in the ConfigMap argo-rollouts-config, and its settings in the format that the plugin
 	// defines.
 	// +optional
@@ -191,7 +195,7 @@ func (p MetricProvider) Names() []string {
 		"wavefront": p.Wavefront != nil, "newRelic": p.NewRelic != nil, "job": p.Job != nil, "cloudWatch": p.CloudWatch != nil,
 		"graphite": p.Graphite != nil, "influxdb": p.Influxdb != nil, "skywalking": p.SkyWalking != nil,
 		"loki": p.Loki != nil, "elasticsearch": p.Elasticsearch != nil, "dynatrace": p.Dynatrace != nil,
-		"splunkObservability": p.SplunkObservability != nil,
+		"splunkObservability": p.SplunkObservability != nil, "kubernetes": p.Kubernetes != nil,
 	} {
 		if set {
 			names = append(names, name)

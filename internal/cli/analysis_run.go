@@ -104,6 +104,7 @@ func (a *app) try(ctx context.Context, t trial) error {
 	run.Namespace, run.Name, run.UID = cmp.Or(c.Namespace, metav1.NamespaceDefault), "trial", types.UID("trial")
 	providers := registry.New(registry.Options{
 		Clock: a.clock, PrometheusAddress: cmp.Or(t.prometheus, live.Env(prometheus.AddressVariable)), Network: metricserver.NewNetwork(anyAddress), Env: live.Env,
+		Cluster: c.Metrics,
 	})
 	tasks, err := a.tasks(ctx, c, run, providers.Names())
 	if err != nil {

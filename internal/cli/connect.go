@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/internal/buildinfo"
 	"github.com/sluice-delivery/sluice/internal/cli/live"
+	"github.com/sluice-delivery/sluice/internal/metricsapi"
 )
 
 // connection is kubectl's own flags about which cluster is meant and who one is there.
@@ -57,7 +58,11 @@ func (c *connection) client(warnings io.Writer) func() (live.Client, error) {
 		if err != nil {
 			return live.Client{}, err
 		}
-		return live.Client{Interface: client, Namespace: namespace}, nil
+		metrics, err := metricsapi.Of(config)
+		if err != nil {
+			return live.Client{}, err
+		}
+		return live.Client{Interface: client, Namespace: namespace, Metrics: metrics}, nil
 	}
 }
 

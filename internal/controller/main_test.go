@@ -8,7 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	playtest.Main(m, playtest.WithGatewayAPI, playtest.WithRouters, playtest.WithIstio)
+	playtest.Main(m, playtest.WithGatewayAPI, playtest.WithRouters, playtest.WithIstio, playtest.WithExternalMetric)
 }
 
 // canary is a Rollout named web; strategy is the YAML below spec.strategy.canary.

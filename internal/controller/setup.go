@@ -39,6 +39,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/fair"
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
 	"github.com/sluice-delivery/sluice/internal/metric/server"
+	"github.com/sluice-delivery/sluice/internal/metricsapi"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
@@ -191,8 +192,13 @@ func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, p Part
 	if err != nil {
 		return err
 	}
+	metrics, err := metricsapi.Of(mgr.GetConfig())
+	if err != nil {
+		return err
+	}
 	providers := registry.New(registry.Options{
-		Clock: clock.RealClock{}, PrometheusAddress: o.PrometheusAddress, Network: server.NewNetwork(reach), Jobs: jobs,
+		Cluster: metrics,
+		Clock:   clock.RealClock{}, PrometheusAddress: o.PrometheusAddress, Network: server.NewNetwork(reach), Jobs: jobs,
 		Env: o.Env, Plugins: p.Plugins, Log: p.Log,
 	})
 	runs := NewAnalysisRuns(ctx, p, providers)

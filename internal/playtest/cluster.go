@@ -178,7 +178,7 @@ func (c *Cluster) connect() error {
 func (c *Cluster) install() error {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	for _, pattern := range []string{"config/crd/*.yaml", "config/rbac/*.yaml", "config/routers/*/rbac.yaml", "config/policy/*.yaml"} {
+	for _, pattern := range []string{"config/crd/*.yaml", "config/rbac/*.yaml", "config/routers/*/rbac.yaml", "config/metrics-apis/rbac.yaml", "config/policy/*.yaml"} {
 		files, err := filepath.Glob(filepath.Join(Root(), pattern))
 		if err != nil || len(files) == 0 {
 			return fmt.Errorf("no manifests at %s (%w)", pattern, err)
@@ -238,6 +238,16 @@ func WithGatewayAPI(c *Cluster) error {
 		}
 	}
 	return c.waitForCRDs(ctx, "gateway.networking.k8s.io", "httproutes", "grpcroutes", "tcproutes", "tlsroutes", "referencegrants")
+}
+
+// WithExternalMetric installs what answers as an adapter does that serves the external metric queuedepth.
+func WithExternalMetric(c *Cluster) error {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	if err := c.apply(ctx, filepath.Join(Root(), "internal/metric/kubernetes/testdata/crds/external.metrics.k8s.io_queuedepth.yaml"), ""); err != nil {
+		return err
+	}
+	return c.waitForCRDs(ctx, "external.metrics.k8s.io", "queuedepth")
 }
 
 // WithRouters installs the CRDs that the packages of traffic routers have among their test data.

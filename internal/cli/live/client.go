@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/metric/kubernetes"
 	"github.com/sluice-delivery/sluice/internal/view"
 )
 
@@ -38,6 +39,8 @@ var (
 type Client struct {
 	dynamic.Interface
 	Namespace string
+	// Metrics is where the metrics APIs of the cluster are.
+	Metrics kubernetes.Cluster
 }
 
 // Rollouts are the Rollouts of the namespace.

@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/metric/influxdb"
 	"github.com/sluice-delivery/sluice/internal/metric/job"
 	"github.com/sluice-delivery/sluice/internal/metric/kayenta"
+	"github.com/sluice-delivery/sluice/internal/metric/kubernetes"
 	"github.com/sluice-delivery/sluice/internal/metric/loki"
 	"github.com/sluice-delivery/sluice/internal/metric/newrelic"
 	"github.com/sluice-delivery/sluice/internal/metric/plugin"
@@ -43,6 +44,8 @@ type Options struct {
 	Network *server.Network
 	// Env reads the controller's environment variables; nil for none.
 	Env func(string) string
+	// Cluster is where the metrics APIs of Kubernetes are served.
+	Cluster kubernetes.Cluster
 	// Jobs is where measurements run that are Jobs.
 	Jobs job.Provider
 	// Plugins keeps metric plugins; nil for none. Log is for what becomes of calls that nobody waits for.
@@ -62,6 +65,7 @@ func New(o Options) Registry {
 		"influxdb":            influxdb.Provider{Network: o.Network},
 		"job":                 o.Jobs,
 		"kayenta":             kayenta.Provider{Clock: o.Clock, Network: o.Network},
+		"kubernetes":          kubernetes.Provider{Cluster: o.Cluster},
 		"loki":                loki.Provider{Clock: o.Clock, Network: o.Network},
 		"newRelic":            newrelic.Provider{Network: o.Network},
 		"plugin":              &plugin.Provider{Clock: o.Clock, Host: o.Plugins, Log: o.Log},

@@ -1,0 +1,66 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-delivery/sluice/internal/metric"
+	"github.com/sluice-delivery/sluice/internal/metric/server"
+)
+
+const (
+	timeout = 30 * time.Second
+	// timestampKey is where a measurement says how old its oldest number is.
+	timestampKey = "timestamp"
+)
+
+// Cluster is where the APIs are served.
+type Cluster struct {
+	// Address is that of the API server, empty where there is none.
+	Address string
+	// Network is connections to this server only, which prove who asks.
+	Network *server.Network
+}
+
+// Provider reads metrics.
+type Provider struct{ Cluster Cluster }
+
+// Measure reads the metric.
+func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading, error) {
+	if p.Cluster.Address == "" {
+		return metric.Reading{}, errors.New("no cluster is known here whose metrics could be read")
+	}
+	q, err := newQuestion(r.Metric.Provider.Kubernetes, r.Run.Namespace)
+	if err != nil {
+		return metric.Reading{}, err
+	}
+	answer, err := server.Ask(ctx, server.Question{
+		Options: server.Options{URL: server.At(p.Cluster.Address, q.path), Memory: r.Memory, Network: p.Cluster.Network}, Timeout: timeout,
+	})
+	switch {
+	case err != nil:
+		return metric.Reading{}, fmt.Errorf("%s: %w", q, err)
+	case !answer.OK():
+		return metric.Reading{}, fmt.Errorf("%s: %w", q, refusal(answer, q.version))
+	}
+	values, oldest, err := parse(answer)
+	switch {
+	case errors.Is(err, errNone):
+		return r.Nothing(q.String(), err)
+	case err != nil:
+		return metric.Reading{}, fmt.Errorf("%s: %w", q, err)
+	}
+	texts := make([]string, len(values))
+	for i, value := range values {
+		texts[i] = strconv.FormatFloat(value, 'f', -1, 64)
+	}
+	reading := metric.Measured(q.String(), values, "["+strings.Join(texts, ",")+"]")
+	if !oldest.IsZero() {
+		reading.Metadata[timestampKey] = oldest.UTC().Format(time.RFC3339)
+	}
+	return reading, nil
+}
