@@ -68,9 +68,10 @@ MANY ?= 500
 REPLICAS ?= 3
 IDLE ?= 5000
 HOSTILE ?= 10000
-bench: build ## Measure what rollouts cost and write it into docs/performance.md, and how many states of small worlds are searched in a second (ROLLOUTS=n MANY=n REPLICAS=n IDLE=n HOSTILE=n)
+ANALYSES ?= 1000
+bench: build ## Measure what rollouts cost and write it into docs/performance.md, and how many states of small worlds are searched in a second (ROLLOUTS=n MANY=n REPLICAS=n IDLE=n HOSTILE=n ANALYSES=n)
 	@go build -o bin/sluice-bench ./hack/bench
-	@SLUICE_BIN=$(CURDIR)/bin bin/sluice-bench -rollouts $(ROLLOUTS) -many $(MANY) -replicas $(REPLICAS) -idle $(IDLE) -hostile $(HOSTILE) -into docs/performance.md
+	@SLUICE_BIN=$(CURDIR)/bin bin/sluice-bench -rollouts $(ROLLOUTS) -many $(MANY) -replicas $(REPLICAS) -idle $(IDLE) -hostile $(HOSTILE) -analyses $(ANALYSES) -into docs/performance.md
 	go test ./internal/sim/check -run NONE -bench States -benchtime 1x
 	go test -count=1 -v -run TestC15AThousandRolloutsAndFiftyViewers ./internal/dashboard
 
@@ -83,6 +84,7 @@ test: build prometheus ## Run every test, those against the playground included
 	cd playground && go test ./...
 	cd notifier && $(race) -timeout 30m ./...
 	@if [ -e bin/not-run ]; then cat bin/not-run; fi
+	@command -v graphite-manage >/dev/null && command -v influxd >/dev/null || echo "Not run: measurements by a real Graphite and a real InfluxDB. apt-get install graphite-web influxdb."
 	@command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || echo "Not run: updates behind a gateway under real requests. apt-get install nginx-light, or your system's package of NGINX."
 
 .PHONY: race

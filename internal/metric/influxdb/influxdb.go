@@ -67,6 +67,8 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 	switch {
 	case err != nil:
 		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
+	case answer.Status == http.StatusNotFound:
+		return metric.Reading{}, fmt.Errorf("%s: %w; if the server does not know this path, it is too old: Flux needs InfluxDB 2, or 1.8 with flux-enabled", question, answer.Refusal())
 	case !answer.OK():
 		return metric.Reading{}, fmt.Errorf("%s: %w", question, answer.Refusal())
 	}
