@@ -105,6 +105,14 @@ const (
 	// besides weights, as a JSON object by namespace/name of the Rollout, so that only that is removed later.
 	GatewayAPINotesAnnotation = "rollouts.argoproj.io/gatewayapi-notes"
 
+	// CustomNotesAnnotation is on an object of trafficRouting.custom: the rules and fields that each Rollout has added to it, as a JSON object
+	// by namespace/name of the Rollout, so that only these are removed later.
+	CustomNotesAnnotation = "rollouts.argoproj.io/custom-notes"
+
+	// CustomRoutesLabel is on ClusterRoles whose rights the controller gets, if it is installed so: those on the kinds that
+	// trafficRouting.custom may name. The administrator sets it to "true".
+	CustomRoutesLabel = "rollouts.argoproj.io/aggregate-to-custom-routes"
+
 	// RoutesElsewhereAnnotation is on a Rollout: the routes in other namespaces that it has changed, as kind/namespace/name,
 	// comma separated.
 	RoutesElsewhereAnnotation = "rollouts.argoproj.io/routes-elsewhere"

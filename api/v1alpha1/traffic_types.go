@@ -43,6 +43,12 @@ type RolloutTrafficRouting struct {
 	// +optional
 	GatewayAPI *GatewayAPITrafficRouting `json:"gatewayAPI,omitempty"`
 
+	// Splits traffic in objects of any other kind that lists Services with weights, such as Contour's HTTPProxy: expressions say where in the
+	// object the weights are.
+	// +optional
+	// +kubebuilder:validation:MaxItems=10
+	Custom []CustomTrafficRouting `json:"custom,omitempty"`
+
 	// Traffic router plugins: the name of each, as in the ConfigMap argo-rollouts-config, and its settings in the format that the
 	// plugin defines.
 	// +optional
@@ -396,4 +402,110 @@ type GatewayAPIRoute struct {
 	// Whether setHeaderRoute steps add rules to this route. For HTTPRoutes and GRPCRoutes only. Defaults to false.
 	// +optional
 	UseHeaderRoutes bool `json:"useHeaderRoutes,omitempty"`
+}
+
+// CustomTrafficRouting splits traffic in one object of a kind that no other router knows. Only fields below spec are written.
+type CustomTrafficRouting struct {
+	// API version of the object, such as projectcontour.io/v1. Kinds of Kubernetes itself and those of the other routers are rejected.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	APIVersion string `json:"apiVersion"`
+
+	// Kind of the object, such as HTTPProxy. Its objects must be in namespaces.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+
+	// Name of the object.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// Namespace of the object. Defaults to the namespace of the Rollout. An object in another namespace can be used if its owner allows
+	// it by annotation or ReferenceGrant, or the controller by flag, as for the routes of the Gateway API.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// Where the object has the weights. All of these places get the same weights.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=10
+	Weights []CustomWeights `json:"weights"`
+
+	// How the object routes by header. Required for setHeaderRoute steps.
+	// +optional
+	HeaderRoutes *CustomHeaderRoutes `json:"headerRoutes,omitempty"`
+
+	// Further fields that depend on the versions, such as a label with the hash of the pod template.
+	// +optional
+	// +kubebuilder:validation:MaxItems=10
+	Fields []CustomField `json:"fields,omitempty"`
+}
+
+// CustomWeights is where an object has weights: in lists of destinations, or in a field of its own.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.destinations) != has(self.canaryWeight)`,message=`set exactly one of destinations and canaryWeight`
+// +kubebuilder:validation:XValidation:rule=`has(self.destinations) == has(self.service)`,message=`service is required with destinations, and only then: a CEL expression for the name of the Service that the variable entry leads to`
+type CustomWeights struct {
+	// Path of lists of destinations, such as spec.routes[*].services, where [*] stands for every entry of a list. Lists that have a
+	// destination for both Services get the weights. Other lists and other destinations stay as they are.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Destinations string `json:"destinations,omitempty"`
+
+	// CEL expression for the name of the Service that a destination leads to, such as entry.name. Variables: entry is the destination,
+	// object the whole object, stable and canary have the fields service and hash. Empty text and null mean none of the two Services.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	Service string `json:"service,omitempty"`
+
+	// Path of the weight in a destination. Defaults to weight.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Weight string `json:"weight,omitempty"`
+
+	// Path of a field that has the canary's weight, in percent, where the object has no lists of destinations.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	CanaryWeight string `json:"canaryWeight,omitempty"`
+
+	// Path of a field that has the stable version's weight, if there is one. Only with canaryWeight.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	StableWeight string `json:"stableWeight,omitempty"`
+}
+
+// CustomHeaderRoutes is how an object routes by header. For each rule that has destinations for both Services, and each match of a
+// setHeaderRoute step, a copy of the rule that leads to the canary only is placed before all other rules of the list.
+type CustomHeaderRoutes struct {
+	// Path of the lists of rules, such as spec.routes. The path of destinations must lead through it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Rules string `json:"rules"`
+
+	// CEL expression for a map with the fields of the copy that differ from the rule. Variables: rule is the rule that is copied; header
+	// has the fields name, kind (exact, prefix or regex), value, and regex, a regular expression for the same values; route is the name in
+	// managedRoutes; object, stable and canary as in weights.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	Rule string `json:"rule"`
+}
+
+// CustomField is a field that the controller sets while the Rollout names the object. It is removed afterwards.
+type CustomField struct {
+	// Path of the field, such as spec.subsets[*].labels.rollouts-pod-template-hash.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Path string `json:"path"`
+
+	// CEL expression for the value: a text, a number or a bool. Empty text removes the field, null leaves it as it is. Variables: entry is the
+	// innermost entry of a list on the path, if there is one; object, stable and canary as in weights.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	Value string `json:"value"`
 }

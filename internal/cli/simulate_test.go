@@ -33,19 +33,20 @@ func TestSimulations(t *testing.T) {
 		golden string
 		args   []string
 	}{
-		"a canary":                       {"canary.out", []string{"-f", "testdata/simulate/canary.yaml"}},
-		"a canary that fails":            {"bad.out", []string{"-f", "testdata/simulate/canary.yaml", "--scenario", "testdata/simulate/bad.txt"}},
-		"a canary by the Gateway API":    {"gatewayapi.out", []string{"-f", "../../examples/canary-gatewayapi.yaml"}},
-		"a canary by ingress-nginx":      {"nginx.out", []string{"-f", "../../examples/canary-nginx.yaml"}},
-		"a canary by an ALB":             {"alb.out", []string{"-f", "../../examples/canary-alb.yaml"}},
-		"a canary by Istio":              {"istio.out", []string{"-f", "../../examples/canary-istio.yaml"}},
-		"a canary by Apache APISIX":      {"apisix.out", []string{"-f", "../../examples/canary-apisix.yaml"}},
-		"a canary by a TrafficSplit":     {"smi.out", []string{"-f", "../../examples/canary-smi.yaml"}},
-		"a canary by Ambassador":         {"ambassador.out", []string{"-f", "../../examples/canary-ambassador.yaml"}},
-		"a canary by Traefik":            {"traefik.out", []string{"-f", "../../examples/canary-traefik.yaml"}},
-		"a blue-green update":            {"bluegreen.out", []string{"-f", "testdata/simulate/bluegreen.yaml"}},
-		"a canary for programs":          {"canary.json", []string{"-f", "testdata/simulate/canary.yaml", "-o", "json"}},
-		"a blue-green update for people": {"bluegreen.html", []string{"-f", "testdata/simulate/bluegreen.yaml", "-o", "html"}},
+		"a canary":                         {"canary.out", []string{"-f", "testdata/simulate/canary.yaml"}},
+		"a canary that fails":              {"bad.out", []string{"-f", "testdata/simulate/canary.yaml", "--scenario", "testdata/simulate/bad.txt"}},
+		"a canary by the Gateway API":      {"gatewayapi.out", []string{"-f", "../../examples/canary-gatewayapi.yaml"}},
+		"a canary by ingress-nginx":        {"nginx.out", []string{"-f", "../../examples/canary-nginx.yaml"}},
+		"a canary by an ALB":               {"alb.out", []string{"-f", "../../examples/canary-alb.yaml"}},
+		"a canary by Istio":                {"istio.out", []string{"-f", "../../examples/canary-istio.yaml"}},
+		"a canary by Apache APISIX":        {"apisix.out", []string{"-f", "../../examples/canary-apisix.yaml"}},
+		"a canary by a TrafficSplit":       {"smi.out", []string{"-f", "../../examples/canary-smi.yaml"}},
+		"a canary by Ambassador":           {"ambassador.out", []string{"-f", "../../examples/canary-ambassador.yaml"}},
+		"a canary by Traefik":              {"traefik.out", []string{"-f", "../../examples/canary-traefik.yaml"}},
+		"a canary by an object of Contour": {"contour.out", []string{"-f", "../../examples/canary-contour.yaml"}},
+		"a blue-green update":              {"bluegreen.out", []string{"-f", "testdata/simulate/bluegreen.yaml"}},
+		"a canary for programs":            {"canary.json", []string{"-f", "testdata/simulate/canary.yaml", "-o", "json"}},
+		"a blue-green update for people":   {"bluegreen.html", []string{"-f", "testdata/simulate/bluegreen.yaml", "-o", "html"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := simulated(t, "", c.args...)

@@ -48,6 +48,11 @@ var listed = map[string]struct {
 		yaml: `{smi: {}}`, kind: smi.GVK,
 		reverted: `{"spec":{"backends":[{"service":"web-canary","weight":0},{"service":"web-stable","weight":100}]}}`,
 	},
+	"custom": {
+		yaml:     `{custom: [{apiVersion: projectcontour.io/v1, kind: HTTPProxy, name: web, weights: [{destinations: "spec.routes[*].services", service: entry.name}]}]}`,
+		made:     sim.HTTPProxy("web", "web-stable", "web-canary"),
+		reverted: `{"spec":{"routes":[{"services":[{"name":"web-stable","port":80,"weight":100},{"name":"web-canary","port":80,"weight":0}]}]}}`,
+	},
 	"ambassador": {
 		yaml: `{ambassador: {mappings: [web]}}`, made: sim.Mapping("web", "web-stable", ""), kind: ambassador.GVK, name: "web-canary",
 		reverted: `{"spec":{"weight":0}}`,

@@ -18,6 +18,9 @@ import (
 // the kind finds it with its next reconcile, however many others ask for it in between.
 const missFor = 20 * time.Second
 
+// mostMissed is how many missing kinds are remembered: a Rollout may name any.
+const mostMissed = 1000
+
 // mapper remembers under which resource the API server has a kind. To look that up in what discovery has told costs a good part of what
 // a write does, and each event and each write asks for it. What a kind is called does not change while it is there. That a kind is missing is
 // remembered for a time: anyone may name one in a Rollout, and discovery would be asked in every reconcile.
@@ -31,7 +34,7 @@ type mapper struct {
 	known sync.Map // of *meta.RESTMapping by schema.GroupVersionKind
 
 	mu     sync.Mutex
-	missed map[schema.GroupVersionKind]miss // as many as the program has kinds, which come from no object
+	missed map[schema.GroupVersionKind]miss // at most mostMissed
 }
 
 type miss struct {
@@ -71,6 +74,9 @@ func (m *mapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.R
 	case meta.IsNoMatchError(err):
 		m.mu.Lock()
 		defer m.mu.Unlock()
+		if len(m.missed) >= mostMissed {
+			clear(m.missed)
+		}
 		m.missed[key] = miss{err, m.clock.Now()}
 		return nil, err
 	case err != nil:

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -108,5 +109,18 @@ func TestMapperFindsTheServedVersion(t *testing.T) {
 				t.Errorf("it is found in %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// Rollouts may name any number of kinds over time, and the memory of those that are missing stays small.
+func TestMapperForgetsManyMisses(t *testing.T) {
+	m := remembering(&counted{}, clocktesting.NewFakePassiveClock(time.Unix(1, 0)), nil)
+	for n := range 3 * mostMissed {
+		if _, err := m.RESTMapping(schema.GroupKind{Group: fmt.Sprintf("g%d.example.com", n), Kind: "Proxy"}, "v1"); !meta.IsNoMatchError(err) {
+			t.Fatal(err)
+		}
+		if len(m.missed) > mostMissed {
+			t.Fatalf("%d are remembered", len(m.missed))
+		}
 	}
 }

@@ -1,12 +1,14 @@
 package controller
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -33,6 +35,8 @@ type Parts struct {
 	// Cache is where Client reads; Sets has the ReplicaSets that a workloadRef may refer to.
 	Cache, Sets cache.Cache
 	Mapper      meta.RESTMapper
+	// Granted asks which kinds of trafficRouting.custom the controller may write; nil for none.
+	Granted func(context.Context) ([]schema.GroupVersionKind, error)
 	// Namespace to manage; empty for all.
 	Namespace string
 	// OwnNamespace is the controller's own, where the Secrets are that metrics name.

@@ -59,7 +59,7 @@ func NewRollouts(p Parts) *Rollouts {
 	if p.Balancers != nil {
 		r.balancers = &balancers{ask: p.Balancers, clock: p.Clock, start: r.plugins.start, known: map[types.NamespacedName]map[string]*balance{}}
 	}
-	r.routes.search.left = routers.Kinds()
+	r.routes.search.left, r.routes.search.granted = routers.Kinds(), p.Granted
 	return r
 }
 

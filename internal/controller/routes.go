@@ -284,8 +284,13 @@ func (r *Rollouts) observeRoutes(ctx context.Context, seen *plan.Observed, versi
 	if err != nil {
 		return err
 	}
+	named := uidsOf(seen.Routes)
 	for _, object := range owned {
-		if key := traffic.KeyOf(object); key.Namespace == seen.Rollout.Namespace || elsewhere[key] {
+		key := traffic.KeyOf(object)
+		if named[object.GetUID()] && seen.Routes[key] == nil {
+			continue // in another version, which another Rollout names
+		}
+		if key.Namespace == seen.Rollout.Namespace || elsewhere[key] {
 			seen.Routes[key] = object
 		}
 	}
@@ -296,6 +301,17 @@ func (r *Rollouts) observeRoutes(ctx context.Context, seen *plan.Observed, versi
 		versions[object.GetUID()] = object.GetResourceVersion()
 	}
 	return nil
+}
+
+// uidsOf are those of the objects that have some.
+func uidsOf(objects traffic.Objects) map[types.UID]bool {
+	all := map[types.UID]bool{}
+	for _, o := range objects {
+		if uid := o.GetUID(); uid != "" {
+			all[uid] = true
+		}
+	}
+	return all
 }
 
 // lookAtRoutes reads the objects of the Rollout's traffic routers from the API server.

@@ -36,6 +36,8 @@ type search struct {
 	mu sync.Mutex
 	// left are the kinds that are still to be looked through.
 	left []schema.GroupVersionKind
+	// granted asks for further ones; nil when they are known.
+	granted func(context.Context) ([]schema.GroupVersionKind, error)
 	// next is when it is tried again, in a pass over this Rollout.
 	next time.Time
 	by   types.NamespacedName
@@ -54,13 +56,14 @@ func (r *routes) lookThrough(ctx context.Context, rollout types.NamespacedName, 
 	}
 	defer s.mu.Unlock()
 	switch {
-	case len(s.left) == 0:
+	case len(s.left) == 0 && s.granted == nil:
 		return 0
 	case now.Before(s.next) && rollout != s.by:
 		return 0
 	case now.Before(s.next):
 		return s.next.Sub(now)
 	}
+	r.addGranted(ctx, s)
 	s.left = slices.DeleteFunc(s.left, func(gvk schema.GroupVersionKind) bool {
 		err := r.lookThroughKind(ctx, gvk)
 		if err != nil {
@@ -69,11 +72,26 @@ func (r *routes) lookThrough(ctx context.Context, rollout types.NamespacedName, 
 		return err == nil
 	})
 	s.tried.Store(true)
-	if len(s.left) == 0 {
+	if len(s.left) == 0 && s.granted == nil {
 		return 0
 	}
 	s.next, s.by = now.Add(searchAgain), rollout
 	return searchAgain
+}
+
+// addGranted adds the kinds that no list in the program has.
+func (r *routes) addGranted(ctx context.Context, s *search) {
+	if s.granted == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, firstLook)
+	defer cancel()
+	kinds, err := s.granted(ctx)
+	if err != nil {
+		r.log.WarnContext(ctx, "cannot look for what Rollouts have left in objects of further kinds, and try again", "in", searchAgain.String(), "error", err)
+		return
+	}
+	s.left, s.granted = append(s.left, kinds...), nil
 }
 
 // lookThroughKind has a kind followed if a Rollout has put something into an object of it. One that the cluster does not know, or that this

@@ -29,7 +29,11 @@ func TestRoutersChangedWhileNobodyLooks(t *testing.T) {
 		"nginx to Gateway API": {nginx, `{"nginx":null,"gatewayAPI":{"httpRoute":"web"}}`},
 		"Gateway API to nginx": {gateway, `{"gatewayAPI":null,"nginx":{"stableIngress":"web"}}`},
 		"nginx to none":        {nginx, `null`},
-		"Gateway API to none":  {gateway, `null`},
+		"a kind that only Rollouts name to none": {
+			`{custom: [{apiVersion: projectcontour.io/v1, kind: HTTPProxy, name: web, weights: [{destinations: "spec.routes[*].services", service: entry.name}], fields: [{path: spec.hash, value: canary.hash}]}]}`,
+			`null`,
+		},
+		"Gateway API to none": {gateway, `null`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,6 +41,7 @@ func TestRoutersChangedWhileNobodyLooks(t *testing.T) {
 			createServices(t, ns, "web-canary", "web-stable")
 			createObject(t, ns, sim.HTTPRoute("web", "web-stable"))
 			createObject(t, ns, sim.Ingress("web", "web-stable"))
+			createObject(t, ns, sim.HTTPProxy("web", "web-stable", "web-canary"))
 			ns.StartController()
 			ns.CreateRollout(routed(2, c.from, `[{setWeight: 50}, {pause: {}}]`, ""))
 			ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
@@ -53,7 +58,7 @@ func TestRoutersChangedWhileNobodyLooks(t *testing.T) {
 			ns.WaitForRollout("web", "to be Healthy on the second version", func(ro *v1alpha1.Rollout) bool {
 				return playtest.Healthy(ro) && ro.Annotations[v1alpha1.RevisionAnnotation] == "2"
 			})
-			old := "HTTPRoute"
+			old := "HTTP"
 			if c.from == nginx {
 				old = "Ingress"
 			}
@@ -72,7 +77,7 @@ func TestRoutersChangedWhileNobodyLooks(t *testing.T) {
 // leftInRoutes are the objects of routers that have something of a Rollout in them.
 func leftInRoutes(t *testing.T, ns *playtest.Namespace) (left []string) {
 	t.Helper()
-	for _, gvk := range routersof.Kinds() {
+	for _, gvk := range append(routersof.Kinds(), sim.HTTPProxies) {
 		var list unstructured.UnstructuredList
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 		if err := ns.Client.List(t.Context(), &list, client.InNamespace(ns.Name)); err != nil {

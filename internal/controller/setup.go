@@ -142,6 +142,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	}
 	parts := Parts{
 		Clock: clock.RealClock{}, Client: mgr.GetClient(), Live: servedReader{mgr.GetAPIReader(), mgr.GetRESTMapper()}, Cache: servedCache{mgr.GetCache(), mgr.GetRESTMapper()}, Sets: sets, Mapper: mgr.GetRESTMapper(),
+		Granted:   customKindsOf(mgr.GetClient(), mgr.GetRESTMapper(), o.Namespace),
 		Namespace: o.Namespace, OwnNamespace: o.OwnNamespace, Policy: o.Policy, RouteTimeout: o.RouteTimeout, Events: events, Log: log, Meters: meters,
 	}
 	if o.VerifyALB {

@@ -24,6 +24,9 @@ func (l *linter) checkRouting(o *object, ro *v1alpha1.Rollout) {
 		Stable: traffic.Destination{Service: canary.StableService, Weight: v1alpha1.DefaultMaxTrafficWeight},
 		Canary: traffic.Destination{Service: canary.CanaryService},
 	}
+	if resolved, problems := spec.Resolve(ro); len(problems) == 0 {
+		split.Routes, split.Managed = headerRoutes(resolved)
+	}
 	if ro.Namespace == "" { // as kubectl would have it
 		ro = ro.DeepCopy()
 		ro.Namespace = metav1.NamespaceDefault
@@ -51,4 +54,19 @@ func (l *linter) checkRouting(o *object, ro *v1alpha1.Rollout) {
 		_, problems := router.Render(split, have)
 		l.problems(InvalidRoute, o, slices.DeleteFunc(problems, func(p spec.Problem) bool { return slices.Contains(elsewhere, p.Field) }))
 	}
+}
+
+// headerRoutes are the header routes that the steps of a Rollout set, each name once.
+func headerRoutes(ro spec.Rollout) (routes []traffic.Route, names []string) {
+	canary, ok := ro.Strategy.(spec.Canary)
+	if !ok {
+		return nil, nil
+	}
+	for _, step := range canary.Steps {
+		name, route, ok := traffic.RouteOf(step)
+		if header, isHeader := route.(traffic.HeaderRoute); ok && isHeader && !slices.Contains(names, name) {
+			routes, names = append(routes, header), append(names, name)
+		}
+	}
+	return routes, names
 }

@@ -250,10 +250,14 @@ func WithExternalMetric(c *Cluster) error {
 	return c.waitForCRDs(ctx, "external.metrics.k8s.io", "queuedepth")
 }
 
-// WithRouters installs the CRDs that the packages of traffic routers have among their test data.
+// WithRouters installs the CRDs that the packages of traffic routers have among their test data, and the rights that an administrator grants on
+// those that the router for other kinds is tried with.
 func WithRouters(c *Cluster) error {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
+	if err := c.apply(ctx, filepath.Join(Root(), "internal/traffic/custom/testdata/rights.yaml"), ""); err != nil {
+		return err
+	}
 	files, err := filepath.Glob(filepath.Join(Root(), "internal/traffic/*/testdata/crds/*.yaml"))
 	if err != nil || len(files) == 0 {
 		return fmt.Errorf("no CRDs of traffic routers: %w", err)

@@ -29,6 +29,7 @@ func (ns *Namespace) routeKinds() iter.Seq[schema.GroupVersionKind] {
 			{Group: "apisix.apache.org", Version: "v2", Kind: "ApisixRoute"},
 			{Group: "split.smi-spec.io", Version: "v1alpha4", Kind: "TrafficSplit"},
 			{Group: "getambassador.io", Version: "v2", Kind: "Mapping"},
+			{Group: "projectcontour.io", Version: "v1", Kind: "HTTPProxy"},
 		} {
 			_, err := ns.Client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 			if err == nil && !yield(gvk) {

@@ -36,6 +36,8 @@ func abilityOf(r Router) ability {
 		return ability{who: "plugin " + r.Name, headers: true, mirrors: true, additional: true}
 	case Traefik:
 		return ability{who: "traefik"}
+	case Custom:
+		return ability{who: "custom", headers: r.HeaderRules != nil}
 	}
 	return ability{who: "the router"}
 }
@@ -61,6 +63,7 @@ func withoutPingPong(t *v1alpha1.RolloutTrafficRouting) string {
 		{"ambassador", t.Ambassador != nil},
 		{"traefik", t.Traefik != nil},
 		{"apisix", t.Apisix != nil},
+		{"custom", len(t.Custom) > 0},
 	} {
 		if router.set {
 			return router.name

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -53,6 +54,9 @@ func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) 
 	gateway := t.GatewayAPI
 	if gateway != nil {
 		all = append(all, p.gatewayAPI(field+".gatewayAPI", gateway, namespace))
+	}
+	for i, c := range few(p, field+".custom", "objects", t.Custom) {
+		all = append(all, p.custom(fmt.Sprintf("%s.custom[%d]", field, i), c, namespace))
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Plugins)) {
 		plugin := pluginField(field, name)

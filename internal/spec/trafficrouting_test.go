@@ -367,3 +367,61 @@ func manyRoutes(n int) []v1alpha1.GatewayAPIRoute {
 	}
 	return routes
 }
+
+// What a custom router says about itself is held against its kinds, paths and expressions before anything is read.
+func TestCustomProblems(t *testing.T) {
+	good := func() v1alpha1.CustomTrafficRouting {
+		return v1alpha1.CustomTrafficRouting{
+			APIVersion: "projectcontour.io/v1", Kind: "HTTPProxy", Name: "web",
+			Weights:      []v1alpha1.CustomWeights{{Destinations: "spec.routes[*].services", Service: "entry.name"}},
+			HeaderRoutes: &v1alpha1.CustomHeaderRoutes{Rules: "spec.routes", Rule: "{'when': header.regex}"},
+			Fields:       []v1alpha1.CustomField{{Path: "spec.hash", Value: "canary.hash"}},
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*v1alpha1.CustomTrafficRouting)
+		want   string
+	}{
+		"all is well":            {func(*v1alpha1.CustomTrafficRouting) {}, ""},
+		"no version":             {func(c *v1alpha1.CustomTrafficRouting) { c.APIVersion = "a/b/c" }, `custom[0].apiVersion: "a/b/c" is not GROUP/VERSION`},
+		"a kind of Kubernetes":   {func(c *v1alpha1.CustomTrafficRouting) { c.APIVersion, c.Kind = "v1", "Secret" }, `custom[0].apiVersion: "v1" is an API of Kubernetes or of this controller`},
+		"another one":            {func(c *v1alpha1.CustomTrafficRouting) { c.APIVersion, c.Kind = "rbac.authorization.k8s.io/v1", "Role" }, "is an API of Kubernetes"},
+		"one of this controller": {func(c *v1alpha1.CustomTrafficRouting) { c.APIVersion, c.Kind = "argoproj.io/v1alpha1", "Rollout" }, "is an API of Kubernetes or of this controller"},
+		"one of the Gateway API": {func(c *v1alpha1.CustomTrafficRouting) { c.APIVersion = "gateway.networking.k8s.io/v1" }, "custom[0].kind: HTTPProxy is a kind of the Gateway API: use trafficRouting.gatewayAPI"},
+		"one of another router": {func(c *v1alpha1.CustomTrafficRouting) {
+			c.APIVersion, c.Kind = "networking.istio.io/v1", "VirtualService"
+		}, "custom[0].kind: VirtualService.networking.istio.io has a router of its own: use trafficRouting.istio"},
+		"no kind":                  {func(c *v1alpha1.CustomTrafficRouting) { c.Kind = "httpproxies" }, `custom[0].kind: "httpproxies" cannot be a kind`},
+		"no name":                  {func(c *v1alpha1.CustomTrafficRouting) { c.Name = "" }, "custom[0].name: is empty: name the HTTPProxy"},
+		"no namespace":             {func(c *v1alpha1.CustomTrafficRouting) { c.Namespace = "A" }, `custom[0].namespace: "A" cannot be the name of a namespace`},
+		"no weights":               {func(c *v1alpha1.CustomTrafficRouting) { c.Weights, c.HeaderRoutes = nil, nil }, "custom[0].weights: is empty"},
+		"two ways to have weights": {func(c *v1alpha1.CustomTrafficRouting) { c.Weights[0].CanaryWeight = "spec.x" }, "custom[0].weights[0]: set exactly one of destinations"},
+		"weights in a list of their own": {func(c *v1alpha1.CustomTrafficRouting) {
+			c.Weights = append(c.Weights, v1alpha1.CustomWeights{CanaryWeight: "spec.a[*].b"})
+		}, `custom[0].weights[1]: "spec.a[*].b" leads through a list`},
+		"a stable weight alone": {func(c *v1alpha1.CustomTrafficRouting) { c.Weights[0].StableWeight = "spec.x" }, "custom[0].weights[0].stableWeight: belongs to canaryWeight"},
+		"a service of no list": {func(c *v1alpha1.CustomTrafficRouting) {
+			c.Weights = append(c.Weights, v1alpha1.CustomWeights{CanaryWeight: "spec.a", Service: "entry"})
+		}, "custom[0].weights[1]: service and weight belong to destinations"},
+		"many weights of a destination": {func(c *v1alpha1.CustomTrafficRouting) { c.Weights[0].Weight = "a[*].b" }, `custom[0].weights[0].weight: "a[*].b" leads through a list`},
+		"no path":                       {func(c *v1alpha1.CustomTrafficRouting) { c.Weights[0].Destinations = "spec.routes[0].services" }, `custom[0].weights[0].destinations: "spec.routes[0].services" is not a path`},
+		"a path outside of spec":        {func(c *v1alpha1.CustomTrafficRouting) { c.Fields[0].Path = "metadata.labels.x" }, `custom[0].fields[0].path: "metadata.labels.x" does not lead to a field below spec`},
+		"all of spec":                   {func(c *v1alpha1.CustomTrafficRouting) { c.Fields[0].Path = "spec" }, `custom[0].fields[0].path: "spec" does not lead to a field below spec`},
+		"no expression":                 {func(c *v1alpha1.CustomTrafficRouting) { c.Weights[0].Service = "entry.name +" }, `custom[0].weights[0].service: "entry.name +" is not a CEL expression that can be used here`},
+		"a variable of another one":     {func(c *v1alpha1.CustomTrafficRouting) { c.Fields[0].Value = "header.name" }, "undeclared reference to 'header'"},
+		"rules without destinations":    {func(c *v1alpha1.CustomTrafficRouting) { c.HeaderRoutes.Rules = "spec.others" }, `custom[0].headerRoutes.rules: "spec.others" is not on the way to any destinations`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := good()
+			c.change(&of)
+			var p problems
+			p.routers(&v1alpha1.RolloutTrafficRouting{Custom: []v1alpha1.CustomTrafficRouting{of}}, "shop")
+			switch {
+			case c.want == "" && len(p) > 0:
+				t.Errorf("problems are %v", p)
+			case c.want != "" && (len(p) != 1 || !strings.Contains(p[0].String(), c.want)):
+				t.Errorf("problems are %v, want %q", p, c.want)
+			}
+		})
+	}
+}

@@ -281,6 +281,8 @@ func routerOf(ro *v1alpha1.Rollout) string {
 		return "Apisix"
 	case r.GatewayAPI != nil:
 		return "GatewayAPI"
+	case len(r.Custom) > 0:
+		return "Custom"
 	case len(r.Plugins) > 0:
 		return "Plugin"
 	}

@@ -253,7 +253,7 @@ func (h *history) anyRouteKind() string {
 }
 
 // routeKinds are those of the objects that people write.
-var routeKinds = []string{"HTTPRoute", "Ingress", "VirtualService", "TraefikService", "ApisixRoute", "Mapping"}
+var routeKinds = []string{"HTTPRoute", "Ingress", "VirtualService", "TraefikService", "ApisixRoute", "Mapping", "HTTPProxy"}
 
 func (h *history) sortedRoutesOf(c *v1alpha1.CanaryStrategy) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured

@@ -93,7 +93,7 @@ func (r *rules) seeHand() {
 func routerText(c *v1alpha1.CanaryStrategy) string {
 	text := fmt.Sprint(c.CanaryService, c.StableService, c.PingPong)
 	if t := c.TrafficRouting; t != nil {
-		text += fmt.Sprint(t.Istio != nil, t.Traefik != nil, t.ALB != nil, t.Apisix != nil, t.SMI != nil, t.Ambassador != nil, t.GatewayAPI != nil, t.Nginx != nil, t.MaxTrafficWeight != nil)
+		text += fmt.Sprint(t.Istio != nil, t.Traefik != nil, t.ALB != nil, t.Apisix != nil, t.SMI != nil, t.Ambassador != nil, t.GatewayAPI != nil, t.Nginx != nil, len(t.Custom) > 0, t.MaxTrafficWeight != nil)
 	}
 	return text
 }

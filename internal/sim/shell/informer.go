@@ -23,6 +23,8 @@ type kind = schema.GroupKind
 // kinds are those that caches may have, those of routers last.
 var kinds = slices.Concat(own, routes())
 
+var routeKinds = append(routers.Kinds(), sim.HTTPProxies)
+
 var own = []kind{
 	{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindRollout},
 	replicaSets,
@@ -34,9 +36,9 @@ var own = []kind{
 	{Kind: "PodTemplate"}, // of which a World has none
 }
 
-// routes are the kinds of all traffic routers.
+// routes are the kinds of all traffic routers, and one that only Rollouts name.
 func routes() (all []kind) {
-	for _, gvk := range routers.Kinds() {
+	for _, gvk := range routeKinds {
 		all = append(all, gvk.GroupKind())
 	}
 	return all

@@ -24,14 +24,13 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
 	"github.com/sluice-delivery/sluice/internal/traffic/istio"
 	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
-	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
 var (
 	scheme = controller.Scheme()
 	// routeless is the mapper of a World that does not know the kinds of routers, routed that of one that knows the first of them, and
 	// routedByAll that of one that knows all: each kind is a request more, with a fate of its own.
-	routeless, routed, routedByAll = mapper(), mapper(few...), mapper(routers.Kinds()...)
+	routeless, routed, routedByAll = mapper(), mapper(few...), mapper(routeKinds...)
 
 	few = []schema.GroupVersionKind{gatewayapi.GVK("HTTPRoute"), nginx.GVK, istio.VirtualService}
 )

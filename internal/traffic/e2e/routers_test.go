@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sluice-delivery/sluice/internal/playtest"
+	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/conformance"
 	"github.com/sluice-delivery/sluice/internal/traffic/conformance/subjects"
 )
@@ -54,9 +55,19 @@ func TestAmbassador(t *testing.T) {
 	conformance.Run(t, subjects.Ambassador(rollout(ns), world(ns, subjects.Mappings), 30))
 }
 
+func TestCustom(t *testing.T) {
+	for _, example := range subjects.CustomExamples() {
+		t.Run(example, func(t *testing.T) {
+			ns := playtest.New(t)
+			owner := rollout(ns)
+			conformance.Run(t, subjects.Custom(t, owner, example, worldOf(ns, func(t *testing.T) traffic.Objects { return subjects.Routing(t, example, ns.Name) }), 10))
+		})
+	}
+}
+
 // The examples are taken as they are.
 func TestExamples(t *testing.T) {
-	for _, example := range []string{"canary-gatewayapi", "canary-istio", "canary-nginx", "canary-traefik", "canary-alb", "canary-apisix", "canary-smi", "canary-ambassador"} {
+	for _, example := range []string{"canary-gatewayapi", "canary-istio", "canary-nginx", "canary-traefik", "canary-alb", "canary-apisix", "canary-smi", "canary-ambassador", "canary-contour", "canary-gloo", "canary-kuma", "canary-skipper"} {
 		t.Run(example, func(t *testing.T) {
 			playtest.New(t).Apply(filepath.Join(playtest.Root(), "examples", example+".yaml"))
 		})

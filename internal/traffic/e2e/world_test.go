@@ -42,12 +42,16 @@ spec:
 
 // world makes a world with the objects of a file, after those of the world before are gone.
 func world(ns *playtest.Namespace, file string, clients ...client.Client) func(t *testing.T) conformance.World {
+	return worldOf(ns, func(t *testing.T) traffic.Objects { return conformance.Load(t, file, ns.Name) }, clients...)
+}
+
+func worldOf(ns *playtest.Namespace, load func(*testing.T) traffic.Objects, clients ...client.Client) func(t *testing.T) conformance.World {
 	s := server{client.WithFieldValidation(ns.Client, "Strict")}
 	if len(clients) > 0 {
 		s.client = clients[0]
 	}
 	return func(t *testing.T) conformance.World {
-		objects := conformance.Load(t, file, ns.Name)
+		objects := load(t)
 		kinds := map[string]bool{}
 		for key := range objects {
 			if !kinds[key.Kind] {

@@ -19,6 +19,14 @@ func Weights(o *unstructured.Unstructured) (map[string]int64, bool) {
 		return weightsOfList("name", o.Object, "spec", "weighted", "services"), true
 	case "Ingress":
 		return weightsOfActions(o)
+	case "HTTPProxy":
+		return weightsOfList("name", lastOf(o.Object, "spec", "routes"), "services"), true
+	case "RouteTable":
+		return weightsOfRouteTable(o), true
+	case "MeshHTTPRoute":
+		return weightsOfMeshRoute(o), true
+	case "RouteGroup":
+		return weightsOfRouteGroup(o), true
 	case "VirtualService":
 		return weightsOfService(o), true
 	case "ApisixRoute":

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
@@ -31,6 +32,8 @@ func Rights(gvk schema.GroupVersionKind) string {
 	const to = "grant the controller get, list, watch, and patch on its kind"
 	need, known := needs[gvk.Group]
 	switch {
+	case spec.IsCustomKind(gvk.GroupKind()):
+		return to + ", with a ClusterRole that has the label " + v1alpha1.CustomRoutesLabel + `: "true", and the Helm value rbac.routers.custom=true or the kustomize component config/routers/custom`
 	case gvk.Group == "networking.k8s.io":
 		return to + ", for the router alb with the Helm value rbac.routers.alb=true or the kustomize component config/routers/alb"
 	case !known || need.component == "":
@@ -50,6 +53,9 @@ func (r unserved) Render(want traffic.Split, have traffic.Objects) (traffic.Obje
 	out, problems := r.Router.Render(want, have)
 	for i, problem := range problems {
 		for _, kind := range r.kinds {
+			if custom := spec.IsCustomKind(kind); custom && strings.HasPrefix(problem.Missing, kind.Kind+" ") {
+				problems[i].Text = fmt.Sprintf("%s: the cluster does not have the kind %s in this version: install its CRD, or fix apiVersion and kind", problem.Missing, kind)
+			}
 			if need, known := needs[kind.Group]; known && strings.HasPrefix(problem.Missing, kind.Kind+" ") {
 				problems[i].Text = fmt.Sprintf("%s: the cluster does not have the kind %s: install %s, for example with: %s", problem.Missing, kind, need.product, need.install)
 			}

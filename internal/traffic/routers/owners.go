@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
 
-// Kinds are those of the objects into which routers put something.
+// Kinds are those of the objects into which routers put something, other than those that only Rollouts name.
 func Kinds() []schema.GroupVersionKind {
 	var all []schema.GroupVersionKind
 	for _, row := range table {
@@ -31,12 +31,16 @@ func Writes(gvk schema.GroupVersionKind) bool { return WritesKind(gvk.GroupKind(
 
 // WritesKind is [Writes] for a kind of any version.
 func WritesKind(gk schema.GroupKind) bool {
-	return slices.ContainsFunc(Kinds(), func(gvk schema.GroupVersionKind) bool { return gvk.GroupKind() == gk })
+	return slices.ContainsFunc(table, func(r row) bool { return r.writes(gk) })
 }
 
-// FormatKey writes the key of an object of one of the [Kinds].
+// FormatKey writes the key of an object: with its group and version unless it is of one of the [Kinds].
 func FormatKey(key traffic.Key) string {
-	return strings.ToLower(key.Kind) + "/" + key.NamespacedName.String()
+	kind := strings.ToLower(key.Kind)
+	if spec.IsCustomKind(key.GroupKind()) && !slices.Contains(Kinds(), key.GroupVersionKind) {
+		kind = key.Kind + "." + key.Version + "." + key.Group
+	}
+	return kind + "/" + key.NamespacedName.String()
 }
 
 // ParseKey reads what [FormatKey] writes.
@@ -45,9 +49,13 @@ func ParseKey(text string) (traffic.Key, bool) {
 	if len(parts) != 3 || parts[1] == "" || parts[2] == "" {
 		return traffic.Key{}, false
 	}
+	name := types.NamespacedName{Namespace: parts[1], Name: parts[2]}
+	if gvk, _ := schema.ParseKindArg(parts[0]); gvk != nil && spec.IsCustomKind(gvk.GroupKind()) {
+		return traffic.Key{GroupVersionKind: *gvk, NamespacedName: name}, true
+	}
 	for _, gvk := range Kinds() {
 		if strings.ToLower(gvk.Kind) == parts[0] {
-			return traffic.Key{GroupVersionKind: gvk, NamespacedName: types.NamespacedName{Namespace: parts[1], Name: parts[2]}}, true
+			return traffic.Key{GroupVersionKind: gvk, NamespacedName: name}, true
 		}
 	}
 	return traffic.Key{}, false

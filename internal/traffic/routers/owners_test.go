@@ -109,3 +109,21 @@ func TestReleaseOfAnIngress(t *testing.T) {
 		t.Errorf("one of the %d kinds is there twice", n)
 	}
 }
+
+// Kinds that only Rollouts name are told apart by their groups and versions; what is another router's is not among them.
+func TestFurtherKinds(t *testing.T) {
+	for _, gvk := range append(routers.Kinds(), proxy) {
+		key := traffic.Key{GroupVersionKind: gvk, NamespacedName: types.NamespacedName{Namespace: "edge", Name: "web"}}
+		if read, ok := routers.ParseKey(routers.FormatKey(key)); !ok || read.Kind != gvk.Kind || gvk == proxy && read != key {
+			t.Errorf("%s is written as %s, and read as %s", key, routers.FormatKey(key), read)
+		}
+		if !routers.Writes(gvk) || spec.IsCustomKind(gvk.GroupKind()) != (gvk == proxy) {
+			t.Errorf("%s belongs to the wrong router", gvk)
+		}
+	}
+	for _, text := range []string{"Secret.v1.core/edge/web", "ReplicaSet.v1.apps/edge/web", "Rollout.v1alpha1.argoproj.io/edge/web", "HTTPRoute.v2.gateway.networking.k8s.io/edge/web"} {
+		if key, ok := routers.ParseKey(text); ok {
+			t.Errorf("%s is read as %s", text, key)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/alb"
 	"github.com/sluice-delivery/sluice/internal/traffic/ambassador"
 	"github.com/sluice-delivery/sluice/internal/traffic/apisix"
+	"github.com/sluice-delivery/sluice/internal/traffic/custom"
 	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
 	"github.com/sluice-delivery/sluice/internal/traffic/istio"
 	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
@@ -32,6 +33,7 @@ var table = []row{
 	of(traefik.Kinds, nobody, func(o traffic.Owner, t spec.Traefik, _ spec.Policy) traffic.Router { return traefik.New(o, t) }),
 	of(gatewayapi.Kinds, gatewayapi.Owners, gatewayapi.New),
 	of(plugin.Kinds, nobody, plugin.New),
+	of(custom.Kinds, custom.Owners, custom.New).forKinds(spec.IsCustomKind),
 }
 
 // nobody has put anything but weights into an object, which stay when the Rollout is gone.
@@ -39,8 +41,10 @@ func nobody(*unstructured.Unstructured) []types.NamespacedName { return nil }
 
 // row is one router.
 type row struct {
-	kinds  []schema.GroupVersionKind
-	owners func(*unstructured.Unstructured) []types.NamespacedName
+	kinds []schema.GroupVersionKind
+	// further reports whether the router writes objects of a kind that is not among its kinds; nil if there is none.
+	further func(schema.GroupKind) bool
+	owners  func(*unstructured.Unstructured) []types.NamespacedName
 	// open makes the router of a Rollout, if this part of its spec is for this one.
 	open func(traffic.Owner, spec.Router, spec.Policy) (router traffic.Router, ok bool)
 	// blank makes one that knows no more than whose it is, which is enough to release objects.
@@ -67,9 +71,17 @@ func of[S spec.Router](kinds func() []schema.GroupVersionKind, owners func(*unst
 	}
 }
 
+// forKinds is the row of a router that writes kinds which only Rollouts name.
+func (r row) forKinds(further func(schema.GroupKind) bool) row {
+	r.further = further
+	return r
+}
+
+func (r row) writes(kind schema.GroupKind) bool {
+	return slices.ContainsFunc(r.kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == kind }) || r.further != nil && r.further(kind)
+}
+
 // rowsOf are the routers that write objects of a kind, whatever the version is in which these came: several write Ingresses.
 func rowsOf(gvk schema.GroupVersionKind) []row {
-	return slices.DeleteFunc(slices.Clone(table), func(r row) bool {
-		return !slices.ContainsFunc(r.kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == gvk.GroupKind() })
-	})
+	return slices.DeleteFunc(slices.Clone(table), func(r row) bool { return !r.writes(gvk.GroupKind()) })
 }

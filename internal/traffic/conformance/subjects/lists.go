@@ -1,16 +1,24 @@
 package subjects
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/manifests"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 	"github.com/sluice-delivery/sluice/internal/traffic/alb"
 	"github.com/sluice-delivery/sluice/internal/traffic/ambassador"
 	"github.com/sluice-delivery/sluice/internal/traffic/apisix"
 	"github.com/sluice-delivery/sluice/internal/traffic/conformance"
+	"github.com/sluice-delivery/sluice/internal/traffic/custom"
 	"github.com/sluice-delivery/sluice/internal/traffic/proxy"
 	"github.com/sluice-delivery/sluice/internal/traffic/smi"
 	"github.com/sluice-delivery/sluice/internal/traffic/traefik"
@@ -58,6 +66,48 @@ func Ambassador(owner traffic.Owner, world func(*testing.T) conformance.World, s
 	field := routing + ".ambassador"
 	a := spec.Ambassador{Field: field, Mappings: []spec.NamedObject{{Field: field + ".mappings[0]", Name: "web"}, {Field: field + ".mappings[1]", Name: "web-internal"}}}
 	return conformance.Subject{Router: ambassador.New(owner, a), World: world, Weights: weightsOfMappings, Bare: bareList, Splits: splits}
+}
+
+// CustomExamples are examples of the router of other kinds.
+func CustomExamples() []string { return []string{"contour", "gloo", "kuma", "skipper"} }
+
+// Custom is the router of other kinds as an example sets it up, with the example's object.
+func Custom(t *testing.T, owner traffic.Owner, example string, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+	t.Helper()
+	for _, o := range Example(t, example, owner.Namespace) {
+		var ro v1alpha1.Rollout
+		if o.GetKind() != v1alpha1.KindRollout {
+			continue
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &ro); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range spec.Routers(&ro) {
+			return conformance.Subject{Router: custom.New(owner, r.(spec.Custom), spec.Policy{}), World: world, Weights: listedWeights, Bare: bareList, Splits: splits}
+		}
+	}
+	t.Fatalf("the example %s has no router", example)
+	return conformance.Subject{}
+}
+
+// Example are the objects of an example, which are called web-EXAMPLE there, under the names of the suite.
+func Example(t *testing.T, example, namespace string) traffic.Objects {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(manifests.Root(), "examples", "canary-"+example+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conformance.Parse(t, strings.ReplaceAll(string(text), "web-"+example, "web"), namespace)
+}
+
+// Routing are the objects of an example that split its traffic.
+func Routing(t *testing.T, example, namespace string) traffic.Objects {
+	t.Helper()
+	all := Example(t, example, namespace)
+	maps.DeleteFunc(all, func(key traffic.Key, _ *unstructured.Unstructured) bool {
+		return key.Kind == v1alpha1.KindRollout || key.Kind == "Service"
+	})
+	return all
 }
 
 // weightsOfMappings are the weights in each place: those of canary Mappings, and all for the stable Service where there is none.
