@@ -62,19 +62,17 @@ func (r *ByWeight) stableAwaitsPods(s target.Selection) string {
 func (r *ByWeight) neededByStable() int32 {
 	name, v, least := r.split.StableService.Name, r.want.Stable(), min(1, r.want.Replicas())
 	needed := max(least, r.want.Room().Enough(r.carriedByStable(v)))
-	from := r.world.Find(r.draft.Selects(name))
-	switch {
-	case from != nil && r.want.Stable() == r.world.New && r.EnforceMaxSurge: // the two share the room, and neither can have enough
-		return max(least, min(needed, from.Fleet().Serving()))
-	case !r.draft.Owned(name): // it selects pods of all versions so far, and of none but these then
+	if r.world.Find(r.draft.Selects(name)) == nil && !r.draft.Owned(name) { // it selects pods of all versions so far, and of none but these then
 		return max(least, v.Desired())
 	}
 	return needed
 }
 
-// awaitsStable reports whether the stable Service sends to a version still that is no part of any update, since the stable one has too few pods.
+// awaitsStable reports whether the stable Service sends to a version still that is no part of any update: the stable one has too few pods, or is gone.
 func (r *ByWeight) awaitsStable(v *world.Version) bool {
-	return r.want.Stable() != nil && r.want.Stable() == r.world.New && r.draft.Selects(r.split.StableService.Name) == v.Hash && r.want.Stable().Fleet().Serving() < r.neededByStable()
+	stable := r.want.Stable()
+	awaits := stable == nil || stable == r.world.New && stable.Fleet().Serving() < r.neededByStable()
+	return awaits && r.draft.Selects(r.split.StableService.Name) == v.Hash
 }
 
 // carriedByStable is the weight that a version will carry once the stable Service selects it: all, as long as nobody knows what is in force.

@@ -45,6 +45,10 @@ func (r *ByWeight) fit(s sizes) {
 		surging := r.restart.WithSurge(v, wanted)
 		one.Pods, one.to = one.Pods+surging-wanted, capacity.RoomFor(v.Desired(), surging, free)
 		free -= max(0, one.to-v.Desired())
+		if lacks := wanted - one.to; lacks > 0 && r.EnforceMaxSurge && v == r.world.New {
+			r.draft.Cramped = fmt.Sprintf("enforceMaxSurge leaves no room for %d of %s beside those that carry the traffic: raise canary.maxSurge from %d to %d",
+				lacks, capacity.Pods(wanted), r.canary.MaxSurge, r.canary.MaxSurge+lacks)
+		}
 		if v == first {
 			r.giveRoom(s, v, wanted)
 		}
@@ -52,8 +56,8 @@ func (r *ByWeight) fit(s sizes) {
 }
 
 // giveRoom takes pods of versions away that are part of no update where one that is to have so many has no room beside them, and Services
-// send to them still: as many as leave the minimum available. One that the stable Service selects in particular shares the room until it is
-// outnumbered; one that only the canary Service selects keeps its pods until that has left it.
+// send to them still: as many as leave the minimum available. One that the stable Service selects in particular keeps those that carry what comes
+// by it; one that only the canary Service selects keeps its pods until that has left it.
 func (r *ByWeight) giveRoom(s sizes, to *world.Version, wanted int32) {
 	if !r.EnforceMaxSurge || r.want.Free() > 0 || to.Desired() >= wanted {
 		return
@@ -72,8 +76,10 @@ func (r *ByWeight) giveRoom(s sizes, to *world.Version, wanted int32) {
 		switch one := s.of(v); {
 		case shared && !selected:
 			one.to = min(one.to, n)
-		case r.awaitsStable(v):
+		case !selected: // but a Service that the spec named before may
 			one.to = min(one.to, max(n, 1))
+		case r.awaitsStable(v):
+			one.to = min(one.to, max(n, r.want.Room().Enough(r.carriedByStable(v)), 1))
 		}
 	}
 }
@@ -127,10 +133,11 @@ func (r *ByWeight) keepServing(s sizes) {
 	}
 }
 
-// keepUnknown leaves pods for all traffic to each version until it is known who carries what.
+// keepUnknown leaves pods for all traffic to each version that a Service sends to until it is known who carries what.
 func (r *ByWeight) keepUnknown(s sizes) {
+	services := r.world.WithUnnamed(r.split.StableService.Name, r.split.CanaryService.Name)
 	for _, one := range r.shrinking(s) {
-		if !r.split.InForce {
+		if !r.split.InForce && r.reached(one.Version, services) {
 			one.to = max(one.to, min(one.Version.Desired(), r.want.Room().Enough(r.canary.MaxWeight)))
 		}
 	}

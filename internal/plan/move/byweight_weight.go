@@ -67,6 +67,8 @@ func (r *ByWeight) followServices(w *weight) {
 		w.is(r.split.Now, "it has no available pod")
 	case alone && carries:
 		w.want, w.to, w.why, w.final = r.canary.MaxWeight, r.canary.MaxWeight, "the stable version is gone", r.want.Leftover() == nil
+	case r.want.Leftover() != nil:
+		w.want, w.to, w.why = r.canary.MaxWeight, r.canary.MaxWeight, "the stable service still sends to "+r.want.Leftover().Name
 	case r.want.StableBeside() == nil && carries || r.split.StableService.Name == "":
 		r.settle(w)
 	case r.EnforceMaxSurge && r.bothSendElsewhere():
@@ -85,10 +87,16 @@ func (r *ByWeight) settle(w *weight) {
 	w.is(0, "there is one version only")
 }
 
-// awaitStableService leaves the weight as it is until the stable Service has been seen to send to the stable version.
+// awaitStableService leaves the weight as it is until the stable Service has been seen to send to the stable version, and the routers as they are
+// where it sends to a version that cannot carry what that weight leaves to it.
 func (r *ByWeight) awaitStableService(w *weight) {
-	if r.want.Leftover() == nil && !r.entry(r.split.StableService.Name).only(r.want.Stable()) {
-		w.is(r.split.Now, "the stable service does not send to the stable version yet")
+	entry := r.entry(r.split.StableService.Name)
+	if r.want.Leftover() != nil || entry.only(r.want.Stable()) {
+		return
+	}
+	w.is(r.split.Now, "the stable service does not send to the stable version yet")
+	if from := r.world.Find(entry.after); entry.after != "" && !r.split.InForce && r.split.Carrier().Fleet().Serving() > 0 {
+		r.draft.Held = from.Fleet().Serving() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
 	}
 }
 
@@ -140,7 +148,7 @@ func (r *ByWeight) holdRouters(w *weight) {
 	case r.split.InForce, r.want.Replicas() == 0, serving == 0:
 	case w.to == w.want && w.want > r.split.Now: // it is ready for that
 	default:
-		r.draft.Held = cmp.Or(stable, r.want.Leftover()).Certain() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
+		r.draft.Held = cmp.Or(r.want.Leftover(), stable).Certain() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
 	}
 }
 

@@ -47,10 +47,12 @@ func (t *Want) Alone() bool {
 }
 
 // Leftover is the version that the stable Service still sends to where the new one is alone and has the canary Service: an edit pointed it there. It is
-// nil where none has pods.
+// nil where none has pods. Between updates there is one where the stable version was gone, or no status tells of it: with enforceMaxSurge the traffic
+// comes back by weight, since there is no room for two versions that could each carry all of it.
 func (t *Want) Leftover() *world.Version {
 	v := t.world.Find(t.world.ObservedSelects(t.split.StableService.Name))
-	if !t.Alone() || t.split.Carrier() != t.world.New || v == t.world.New || v.Fleet().Serving() == 0 {
+	returns := t.canary.Traffic.EnforceMaxSurge && t.update.State() == progress.Settled && t.Stable() == t.world.New
+	if !t.Alone() && !returns || t.split.Carrier() != t.world.New || v == t.world.New || v.Fleet().Serving() == 0 {
 		return nil
 	}
 	return v
@@ -90,7 +92,7 @@ func (t *Want) CanaryScale() (spec.SetCanaryScale, bool) {
 // Aim is how many pods the new version comes to at the current step. What the step asks for beyond the limit nobody can have, and the only
 // version there is has all, whatever its step says.
 func (t *Want) Aim() int32 {
-	if t.Alone() {
+	if t.Alone() || t.Leftover() != nil {
 		return t.Replicas()
 	}
 	weight := t.update.Weight(t.canary)

@@ -31,6 +31,9 @@ func (p *Status) doubt() {
 	v, last := p.short(), p.update.Condition(v1alpha1.ConditionProgressing)
 	if v == nil || p.update.Begun || p.update.Retried || last.LastUpdateTime.IsZero() {
 		p.knowsPods = true
+		if last.Reason == v1alpha1.ReasonProgressDeadlineExceeded {
+			p.trouble = p.draft.Cramped
+		}
 		return
 	}
 	still := p.world.Now.Sub(last.LastUpdateTime.Time)

@@ -385,6 +385,8 @@ func (h *history) goOn() {
 		h.log("%s promote", h.world.Elapsed())
 		h.approve()
 		h.user(h.world.Promote)
+	case h.cramped():
+		h.makeRoom()
 	default:
 		h.fail("convergence", "it is at rest and not healthy: %s", summary(h.world.World))
 	}

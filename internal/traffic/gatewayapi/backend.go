@@ -117,7 +117,7 @@ func (r *route) find(list []any, service string) int {
 // weighRule returns the backendRefs of a rule with the weights of the split. A missing Service that carries weight is added
 // next to the stable one, and removed when it carries none; one that users listed themselves stays, with weight 0.
 func (r *route) weighRule(list []any, outline string, want traffic.Split, before map[string][]string) []any {
-	others := others(want)
+	others, alone := others(want), len(list) == 1
 	list = r.withoutFormer(list, outline, want, before)
 	for _, d := range others {
 		wasAdded := slices.Contains(before[d.Service], outline)
@@ -140,7 +140,7 @@ func (r *route) weighRule(list []any, outline string, want traffic.Split, before
 			}
 		}
 	}
-	if len(list) == 1 && want.Stable.Weight > 0 && weight(list[0].(map[string]any)) > 0 {
+	if alone && len(list) == 1 && want.Stable.Weight > 0 && weight(list[0].(map[string]any)) > 0 {
 		return list // all there is, whatever its weight is called
 	}
 	r.carry(list, want.Stable)
