@@ -38,59 +38,42 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 		return metric.Reading{}, err
 	}
 	profile := cmp.Or(m.Profile, defaultProfile)
-	secret, err := r.Keys.Secret(ctx, "", profile)
+	secret, err := r.Profile(ctx, profile, "api-token")
 	if err != nil {
 		return metric.Reading{}, err
 	}
-	address, token := strings.TrimSpace(secret["address"]), strings.TrimSpace(secret["api-token"])
+	address, token := secret["address"], secret["api-token"]
 	if address == "" || token == "" {
 		return metric.Reading{}, fmt.Errorf("address or API token not found: Secret %q needs the keys address and api-token", profile)
 	}
-	r.Keys.Hide(token)
-	now := p.Clock.Now()
+	span := metric.Last(window, p.Clock.Now())
 	asked := url.Values{
 		"metricSelector": {m.MetricSelector}, "resolution": {cmp.Or(m.Resolution, defaultResolution)},
-		"from": {strconv.FormatInt(now.Add(-window).UnixMilli(), 10)}, "to": {strconv.FormatInt(now.UnixMilli(), 10)},
+		"from": {strconv.FormatInt(span.From.UnixMilli(), 10)}, "to": {strconv.FormatInt(span.To.UnixMilli(), 10)},
 	}
-	question := fmt.Sprintf("query `%s`", strings.Join(strings.Fields(m.MetricSelector), " "))
+	question := fmt.Sprintf("query `%s`", metric.OneLine(m.MetricSelector))
 	if m.EntitySelector != "" {
 		asked.Set("entitySelector", m.EntitySelector)
-		question += fmt.Sprintf(" of entities `%s`", strings.Join(strings.Fields(m.EntitySelector), " "))
+		question += fmt.Sprintf(" of entities `%s`", metric.OneLine(m.EntitySelector))
 	}
-	question += fmt.Sprintf(" from %s to %s at %s", now.Add(-window).UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339), server.Place(address))
-	answer, err := server.Ask(ctx, server.Question{
+	question += fmt.Sprintf(" %s at %s", span, server.Place(address))
+	answer, err := server.Succeed(ctx, server.Question{
 		Options: server.Options{
 			URL: server.At(address, "/api/v2/metrics/query?"+asked.Encode()), Memory: r.Memory, Network: p.Network,
 			Headers: []v1alpha1.WebMetricHeader{{Key: "Authorization", Value: "Api-Token " + token}},
 		},
 		Timeout: timeout,
 	})
-	switch {
-	case err != nil:
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
-	case !answer.OK():
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, answer.Refusal())
+	var values []float64
+	var warnings []string
+	if err == nil {
+		values, warnings, err = parse(answer)
 	}
-	values, warnings, err := parse(answer)
-	switch {
-	case errors.Is(err, errNone):
-		return r.Nothing(question, err)
-	case err != nil:
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
-	}
-	reading := metric.Measured(question, values, list(values))
-	if len(warnings) > 0 {
+	reading, err := r.Conclude(question, values, metric.Numbers(values), err)
+	if err == nil && len(warnings) > 0 {
 		reading.Metadata["warnings"] = strings.Join(warnings, "; ")
 	}
-	return reading, nil
-}
-
-func list(values []float64) string {
-	texts := make([]string, len(values))
-	for i, value := range values {
-		texts[i] = strconv.FormatFloat(value, 'f', -1, 64)
-	}
-	return "[" + strings.Join(texts, ",") + "]"
+	return reading, err
 }
 
 // parse reads the values of all series, one after the other. Null is a time without data.
@@ -131,4 +114,4 @@ func parse(answer server.Answer) (values []float64, warnings []string, err error
 	return values, warnings, nil
 }
 
-var errNone = errors.New("no values found")
+var errNone = metric.None("no values found")

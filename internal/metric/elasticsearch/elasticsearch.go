@@ -1,6 +1,7 @@
 package elasticsearch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,28 +43,22 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 	}
 	timeout, shortened := metric.Timeout("timeout", seconds, defaultTimeout)
 	value, err := p.ask(ctx, r, q, timeout)
-	switch {
-	case errors.Is(err, errNone):
-		return r.Nothing(question, err)
-	case err != nil:
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, metric.Shortened(err, shortened))
-	}
-	text, err := json.Marshal(value)
 	if err != nil {
-		return metric.Reading{}, err
+		err = metric.Shortened(err, shortened)
 	}
-	reading := metric.Measured(question, value, string(text))
-	if shortened != "" {
+	text, broken := json.Marshal(value)
+	reading, err := r.Conclude(question, value, string(text), cmp.Or(err, broken))
+	if err == nil && shortened != "" {
 		reading.Metadata[metric.ShortenedTimeout] = shortened
 	}
-	return reading, nil
+	return reading, err
 }
 
 // newQuery is the request of a metric: one of ES|QL and search.
 func newQuery(m *v1alpha1.ElasticsearchMetric) (query, error) {
 	if m.ESQL != "" {
 		return query{
-			path: "/_query", text: fmt.Sprintf("query `%s`", strings.Join(strings.Fields(m.ESQL), " ")), body: map[string]any{"query": m.ESQL}, read: rows,
+			path: "/_query", text: fmt.Sprintf("query `%s`", metric.OneLine(m.ESQL)), body: map[string]any{"query": m.ESQL}, read: rows,
 		}, nil
 	}
 	if m.Index == "" {
@@ -81,7 +76,7 @@ func newQuery(m *v1alpha1.ElasticsearchMetric) (query, error) {
 	}
 	return query{
 		path: "/" + url.PathEscape(m.Index) + "/_search", body: body, read: found,
-		text: fmt.Sprintf("search `%s` in %s", strings.Join(strings.Fields(m.Search), " "), m.Index),
+		text: fmt.Sprintf("search `%s` in %s", metric.OneLine(m.Search), m.Index),
 	}, nil
 }
 
@@ -203,4 +198,4 @@ func totalOf(text json.RawMessage) (float64, error) {
 	return 0, fmt.Errorf("hits.total is no number: %s", text)
 }
 
-var errNone = errors.New("no rows found")
+var errNone = metric.None("no rows found")

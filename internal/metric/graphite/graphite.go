@@ -3,7 +3,6 @@ package graphite
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -29,17 +28,11 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 	query := strings.Join(strings.Fields(m.Query), "")
 	question := fmt.Sprintf("query `%s` at %s", query, server.Place(m.Address))
 	values, err := p.ask(ctx, r, server.At(m.Address, "/render?"+query+"&format=json"))
-	switch {
-	case errors.Is(err, errNone):
-		return r.Nothing(question, err)
-	case err != nil:
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
-	}
 	texts := make([]string, len(values))
 	for i, value := range values {
 		texts[i] = fmt.Sprintf("%f", value)
 	}
-	return metric.Measured(question, values, "["+strings.Join(texts, ",")+"]"), nil
+	return r.Conclude(question, values, "["+strings.Join(texts, ",")+"]", err)
 }
 
 func (p Provider) ask(ctx context.Context, r metric.Request, address string) ([]float64, error) {
@@ -91,4 +84,4 @@ func parse(answer server.Answer) ([]float64, error) {
 	return values, nil
 }
 
-var errNone = errors.New("no values found")
+var errNone = metric.None("no values found")

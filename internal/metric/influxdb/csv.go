@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sluice-delivery/sluice/internal/metric"
 )
 
 // table is one of an answer, as far as its rows have been read.
@@ -59,7 +61,7 @@ func parse(body []byte) ([]any, error) {
 	return values, nil
 }
 
-var errNone = errors.New("no results returned from flux query")
+var errNone = metric.None("no results returned from flux query")
 
 func isErrorHeader(row []string) bool {
 	return slices.Equal(row, []string{"error", "reference"}) || slices.Equal(row, []string{"", "error", "reference"})

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -40,21 +38,20 @@ type dialect struct {
 func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading, error) {
 	m := r.Metric.Provider.Influxdb
 	profile := cmp.Or(m.Profile, defaultProfile)
-	secret, err := r.Keys.Secret(ctx, "", profile)
+	secret, err := r.Profile(ctx, profile, "authToken")
 	if err != nil {
 		return metric.Reading{}, err
 	}
-	address, token, org := strings.TrimSpace(secret["address"]), strings.TrimSpace(secret["authToken"]), strings.TrimSpace(secret["org"])
+	address, token, org := secret["address"], secret["authToken"], secret["org"]
 	if address == "" || token == "" || org == "" {
 		return metric.Reading{}, fmt.Errorf("authToken, org, or address not found: Secret %q needs these keys", profile)
 	}
-	r.Keys.Hide(token)
-	question := fmt.Sprintf("query `%s` at %s", strings.Join(strings.Fields(m.Query), " "), server.Place(address))
+	question := fmt.Sprintf("query `%s` at %s", metric.OneLine(m.Query), server.Place(address))
 	body, err := json.Marshal(request{m.Query, "flux", dialect{[]string{"datatype", "group", "default"}, ",", true}})
 	if err != nil {
 		return metric.Reading{}, err
 	}
-	answer, err := server.Ask(ctx, server.Question{
+	answer, err := server.Succeed(ctx, server.Question{
 		Options: server.Options{
 			URL: server.At(address, "/api/v2/query?"+url.Values{"org": {org}}.Encode()),
 			Headers: []v1alpha1.WebMetricHeader{
@@ -64,20 +61,12 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 		},
 		Method: http.MethodPost, Body: body, Timeout: timeout,
 	})
-	switch {
-	case err != nil:
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
-	case answer.Status == http.StatusNotFound:
-		return metric.Reading{}, fmt.Errorf("%s: %w; if the server does not know this path, it is too old: Flux needs InfluxDB 2, or 1.8 with flux-enabled", question, answer.Refusal())
-	case !answer.OK():
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, answer.Refusal())
+	if answer.Status == http.StatusNotFound {
+		err = fmt.Errorf("%w; if the server does not know this path, it is too old: Flux needs InfluxDB 2, or 1.8 with flux-enabled", err)
 	}
-	values, err := parse(answer.Body)
-	switch {
-	case errors.Is(err, errNone):
-		return r.Nothing(question, err)
-	case err != nil:
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
+	var values []any
+	if err == nil {
+		values, err = parse(answer.Body)
 	}
-	return metric.Measured(question, values, fmt.Sprint(values)), nil
+	return r.Conclude(question, values, fmt.Sprint(values), err)
 }

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -10,11 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sluice-delivery/sluice/internal/metric"
 	"github.com/sluice-delivery/sluice/internal/metric/server"
 )
 
 // errNone is the error of an answer without numbers.
-var errNone = errors.New("no values found")
+var errNone = metric.None("no values found")
 
 // list is what both APIs answer with.
 type list struct {

@@ -3,9 +3,6 @@ package kubernetes
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sluice-delivery/sluice/internal/metric"
@@ -41,26 +38,17 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 	answer, err := server.Ask(ctx, server.Question{
 		Options: server.Options{URL: server.At(p.Cluster.Address, q.path), Memory: r.Memory, Network: p.Cluster.Network}, Timeout: timeout,
 	})
-	switch {
-	case err != nil:
-		return metric.Reading{}, fmt.Errorf("%s: %w", q, err)
-	case !answer.OK():
-		return metric.Reading{}, fmt.Errorf("%s: %w", q, refusal(answer, q.version))
+	if err == nil && !answer.OK() {
+		err = refusal(answer, q.version)
 	}
-	values, oldest, err := parse(answer)
-	switch {
-	case errors.Is(err, errNone):
-		return r.Nothing(q.String(), err)
-	case err != nil:
-		return metric.Reading{}, fmt.Errorf("%s: %w", q, err)
+	var values []float64
+	var oldest time.Time
+	if err == nil {
+		values, oldest, err = parse(answer)
 	}
-	texts := make([]string, len(values))
-	for i, value := range values {
-		texts[i] = strconv.FormatFloat(value, 'f', -1, 64)
-	}
-	reading := metric.Measured(q.String(), values, "["+strings.Join(texts, ",")+"]")
-	if !oldest.IsZero() {
+	reading, err := r.Conclude(q.text, values, metric.Numbers(values), err)
+	if err == nil && !oldest.IsZero() {
 		reading.Metadata[timestampKey] = oldest.UTC().Format(time.RFC3339)
 	}
-	return reading, nil
+	return reading, err
 }

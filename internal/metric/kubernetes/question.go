@@ -22,8 +22,6 @@ type question struct {
 	text, version, path string
 }
 
-func (q question) String() string { return q.text }
-
 // newQuestion is what a metric asks for, in one namespace. The names in it may come from arguments, so they are checked here: none may lead to
 // another path.
 func newQuestion(m *v1alpha1.KubernetesMetric, namespace string) (question, error) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -29,28 +28,21 @@ type Provider struct {
 // Measure sends the query.
 func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading, error) {
 	m := r.Metric.Provider.Loki
-	question := fmt.Sprintf("query `%s` at %s at %s", strings.Join(strings.Fields(m.Query), " "), server.Place(m.Address), p.Clock.Now().UTC().Format(time.RFC3339))
+	question := fmt.Sprintf("query `%s` at %s at %s", metric.OneLine(m.Query), server.Place(m.Address), p.Clock.Now().UTC().Format(time.RFC3339))
 	var seconds int64
 	if m.Timeout != nil {
 		seconds = *m.Timeout
 	}
 	timeout, shortened := metric.Timeout("timeout", seconds, defaultTimeout)
 	values, err := p.ask(ctx, r, m, timeout)
-	switch {
-	case errors.Is(err, errNone):
-		return r.Nothing(question, err)
-	case err != nil:
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, metric.Shortened(err, shortened))
+	if err != nil {
+		err = metric.Shortened(err, shortened)
 	}
-	texts := make([]string, len(values))
-	for i, value := range values {
-		texts[i] = strconv.FormatFloat(value, 'f', -1, 64)
-	}
-	reading := metric.Measured(question, values, "["+strings.Join(texts, ",")+"]")
-	if shortened != "" {
+	reading, err := r.Conclude(question, values, metric.Numbers(values), err)
+	if err == nil && shortened != "" {
 		reading.Metadata[metric.ShortenedTimeout] = shortened
 	}
-	return reading, nil
+	return reading, err
 }
 
 func (p Provider) ask(ctx context.Context, r metric.Request, m *v1alpha1.LokiMetric, timeout time.Duration) ([]float64, error) {
@@ -62,18 +54,15 @@ func (p Provider) ask(ctx context.Context, r metric.Request, m *v1alpha1.LokiMet
 		headers = append([]v1alpha1.WebMetricHeader{{Key: "X-Scope-OrgID", Value: m.Tenant}}, headers...)
 	}
 	asked := url.Values{"query": {m.Query}, "time": {strconv.FormatInt(p.Clock.Now().UnixNano(), 10)}}
-	answer, err := server.Ask(ctx, server.Question{
+	answer, err := server.Succeed(ctx, server.Question{
 		Options: server.Options{
 			URL: server.At(m.Address, "/loki/api/v1/query?"+asked.Encode()), Insecure: m.Insecure, Headers: headers,
 			Authentication: m.Authentication, Memory: r.Memory, Network: p.Network,
 		},
 		Timeout: timeout,
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case !answer.OK():
-		return nil, answer.Refusal()
 	}
 	return parse(answer)
 }
@@ -140,4 +129,4 @@ func numbers(points [][]json.RawMessage) ([]float64, error) {
 	return values, nil
 }
 
-var errNone = errors.New("no values found")
+var errNone = metric.None("no values found")

@@ -67,13 +67,15 @@ func (r Real) Start(t *testing.T) string {
 	address := fmt.Sprintf("http://127.0.0.1:%d", free)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
 	for !answers(ctx, address+r.Ready) {
 		select {
 		case <-ended:
 			t.Fatalf("%s ended", r.Package)
 		case <-ctx.Done():
 			t.Fatalf("%s is not ready", r.Package)
-		case <-time.After(50 * time.Millisecond):
+		case <-again.C:
 		}
 	}
 	return address

@@ -45,7 +45,7 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 	if err != nil {
 		return metric.Reading{}, err
 	}
-	question := fmt.Sprintf("query `%s` at %s of account %d", strings.Join(strings.Fields(m.Query), " "), server.Place(a.address), a.id)
+	question := fmt.Sprintf("query `%s` at %s of account %d", metric.OneLine(m.Query), server.Place(a.address), a.id)
 	timeout, warning := metric.Timeout("timeout", seconds, 0)
 	data, err := server.GraphQL(ctx, server.Question{
 		Options: server.Options{
@@ -57,16 +57,9 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 		return metric.Reading{}, fmt.Errorf("%s: %w", question, metric.Shortened(err, warning))
 	}
 	value, text, err := rows(data)
-	var reading metric.Reading
-	switch {
-	case errors.Is(err, errNone):
-		if reading, err = r.Nothing(question, err); err != nil {
-			return metric.Reading{}, err
-		}
-	case err != nil:
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
-	default:
-		reading = metric.Measured(question, value, text)
+	reading, err := r.Conclude(question, value, text, err)
+	if err != nil {
+		return metric.Reading{}, err
 	}
 	reading.About = map[string]string{resolvedQuery: m.Query}
 	if warning != "" {
@@ -138,4 +131,4 @@ func rows(data json.RawMessage) (any, string, error) {
 	return value, string(text), nil
 }
 
-var errNone = errors.New("no results returned from NRQL query")
+var errNone = metric.None("no results returned from NRQL query")

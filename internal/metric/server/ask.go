@@ -113,6 +113,15 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 	}
 }
 
+// Succeed asks a server, for which anything but a success is an error.
+func Succeed(ctx context.Context, q Question) (Answer, error) {
+	answer, err := Ask(ctx, q)
+	if err == nil && !answer.OK() {
+		err = answer.Refusal()
+	}
+	return answer, err
+}
+
 // again reports whether asking again may help.
 func (q Question) again(a Answer, err error) bool {
 	if err != nil {

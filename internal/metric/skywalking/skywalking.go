@@ -3,9 +3,7 @@ package skywalking
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -37,21 +35,16 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 	end := p.Clock.Now().UTC()
 	window := map[string]any{"start": end.Add(-interval).Format(minutes), "end": end.Format(minutes), "step": "MINUTE"}
 	question := fmt.Sprintf("query `%s` at %s from %s to %s",
-		strings.Join(strings.Fields(m.Query), " "), server.Place(m.Address), window["start"], window["end"])
+		metric.OneLine(m.Query), server.Place(m.Address), window["start"], window["end"])
 	data, err := server.GraphQL(ctx, server.Question{
 		Options: server.Options{URL: server.At(m.Address, "/graphql"), Memory: r.Memory, Network: p.Network}, Timeout: timeout,
 	}, m.Query, map[string]any{"duration": window})
-	if err != nil {
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
+	var value map[string]any
+	var text string
+	if err == nil {
+		value, text, err = result(data)
 	}
-	value, text, err := result(data)
-	switch {
-	case errors.Is(err, errNone):
-		return r.Nothing(question, err)
-	case err != nil:
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
-	}
-	return metric.Measured(question, value, text), nil
+	return r.Conclude(question, value, text, err)
 }
 
 // result is the data of an answer, and how it is shown.
@@ -69,4 +62,4 @@ func result(data json.RawMessage) (map[string]any, string, error) {
 	return value, string(text), err
 }
 
-var errNone = errors.New("no results returned from SkyWalking query")
+var errNone = metric.None("no results returned from SkyWalking query")

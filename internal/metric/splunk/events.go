@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sluice-delivery/sluice/internal/metric"
 	"github.com/sluice-delivery/sluice/internal/metric/server"
 )
 
@@ -23,8 +24,10 @@ type message struct {
 		Series string   `json:"tsId"`
 		Value  *float64 `json:"value"`
 	} `json:"data"`
+	// Error is a code, Errors a list of codes and their contexts; Message is a text for errors, and an object for information.
 	Error   json.RawMessage `json:"error"`
-	Message string          `json:"message"`
+	Errors  json.RawMessage `json:"errors"`
+	Message json.RawMessage `json:"message"`
 }
 
 // parse reads the last value of each series, in the order in which they came first.
@@ -41,8 +44,8 @@ func parse(answer server.Answer) ([]float64, error) {
 			return nil, fmt.Errorf("an event is not JSON: %w", err)
 		}
 		switch {
-		case e.name == "error", len(m.Error) > 0:
-			return nil, fmt.Errorf("the program failed: %s", strings.TrimSpace(m.Message+" "+string(m.Error)))
+		case e.name == "error", len(m.Error) > 0, len(m.Errors) > 0:
+			return nil, fmt.Errorf("the program failed: %s", metric.OneLine(strings.Trim(string(m.Message), `"`)+" "+string(m.Error)+" "+string(m.Errors)))
 		case m.Abort != nil, m.Event == "CHANNEL_ABORT":
 			return nil, fmt.Errorf("the program was aborted: %s", reasonOf(m))
 		case m.Event == "END_OF_CHANNEL":
@@ -102,4 +105,4 @@ func events(stream string) []event {
 	return all
 }
 
-var errNone = errors.New("no values found")
+var errNone = metric.None("no values found")

@@ -3,13 +3,11 @@ package splunk
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -42,37 +40,23 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 	if err != nil {
 		return metric.Reading{}, err
 	}
-	now := p.Clock.Now()
+	span := metric.Last(window, p.Clock.Now())
 	asked := url.Values{
-		"start": {strconv.FormatInt(now.Add(-window).UnixMilli(), 10)}, "stop": {strconv.FormatInt(now.UnixMilli(), 10)}, "immediate": {"true"},
+		"start": {strconv.FormatInt(span.From.UnixMilli(), 10)}, "stop": {strconv.FormatInt(span.To.UnixMilli(), 10)}, "immediate": {"true"},
 	}
-	question := fmt.Sprintf("program `%s` from %s to %s at %s", strings.Join(strings.Fields(m.Program), " "),
-		now.Add(-window).UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339), server.Place(address))
-	answer, err := server.Ask(ctx, server.Question{
+	question := fmt.Sprintf("program `%s` %s at %s", metric.OneLine(m.Program), span, server.Place(address))
+	answer, err := server.Succeed(ctx, server.Question{
 		Options: server.Options{
 			URL: server.At(address, "/v2/signalflow/execute?"+asked.Encode()), Memory: r.Memory, Network: p.Network,
 			Headers: []v1alpha1.WebMetricHeader{{Key: "X-SF-Token", Value: token}, {Key: "Content-Type", Value: "text/plain"}},
 		},
 		Method: http.MethodPost, Body: []byte(m.Program), Timeout: timeout,
 	})
-	switch {
-	case err != nil:
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
-	case !answer.OK():
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, answer.Refusal())
+	var values []float64
+	if err == nil {
+		values, err = parse(answer)
 	}
-	values, err := parse(answer)
-	switch {
-	case errors.Is(err, errNone):
-		return r.Nothing(question, err)
-	case err != nil:
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
-	}
-	texts := make([]string, len(values))
-	for i, value := range values {
-		texts[i] = strconv.FormatFloat(value, 'f', -1, 64)
-	}
-	return metric.Measured(question, values, "["+strings.Join(texts, ",")+"]"), nil
+	return r.Conclude(question, values, metric.Numbers(values), err)
 }
 
 // realmName is what may become a part of the address.
@@ -80,13 +64,12 @@ var realmName = regexp.MustCompile(`^[a-z0-9]+$`)
 
 // account is where to ask, and as whom.
 func account(ctx context.Context, r metric.Request, profile string) (address, token string, err error) {
-	secret, err := r.Keys.Secret(ctx, "", profile)
+	secret, err := r.Profile(ctx, profile, "access-token")
 	if err != nil {
 		return "", "", err
 	}
-	address, token = strings.TrimSpace(secret["address"]), strings.TrimSpace(secret["access-token"])
-	r.Keys.Hide(token)
-	realm := strings.TrimSpace(secret["realm"])
+	address, token = secret["address"], secret["access-token"]
+	realm := secret["realm"]
 	switch {
 	case token == "":
 		return "", "", fmt.Errorf("access token not found: Secret %q needs the keys access-token and realm", profile)

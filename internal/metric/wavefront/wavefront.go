@@ -2,7 +2,6 @@ package wavefront
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -49,13 +48,10 @@ func (p Provider) Measure(ctx context.Context, r metric.Request) (metric.Reading
 	}
 	r.Keys.Hide(token)
 	now := p.Clock.Now()
-	question := fmt.Sprintf("query `%s` at https://%s at %s", strings.Join(strings.Fields(m.Query), " "), m.Address, now.UTC().Format(time.RFC3339))
+	question := fmt.Sprintf("query `%s` at https://%s at %s", metric.OneLine(m.Query), m.Address, now.UTC().Format(time.RFC3339))
 	reading, err := p.ask(ctx, r, token, now)
-	switch {
-	case errors.Is(err, errNone):
-		return r.Nothing(question, err)
-	case err != nil:
-		return metric.Reading{}, fmt.Errorf("%s: %w", question, err)
+	if err != nil {
+		return r.Conclude(question, nil, "", err)
 	}
 	reading.Question, reading.Metadata[metric.Asked] = question, question
 	return reading, nil
@@ -65,18 +61,15 @@ func (p Provider) ask(ctx context.Context, r metric.Request, token string, now t
 	m := r.Metric.Provider.Wavefront
 	at := strconv.FormatInt(now.UnixMilli(), 10)
 	ask := url.Values{"q": {m.Query}, "s": {at}, "e": {at}, "g": {"s"}, "p": {"1"}, "i": {"true"}}
-	answer, err := server.Ask(ctx, server.Question{
+	answer, err := server.Succeed(ctx, server.Question{
 		Options: server.Options{
 			URL:     "https://" + m.Address + "/api/v2/chart/api?" + ask.Encode(),
 			Headers: []v1alpha1.WebMetricHeader{{Key: "Authorization", Value: "Bearer " + token}}, Memory: r.Memory, Network: p.Network,
 		},
 		Timeout: timeout,
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return metric.Reading{}, err
-	case !answer.OK():
-		return metric.Reading{}, answer.Refusal()
 	}
 	return parse(answer, now.Unix())
 }
@@ -136,4 +129,4 @@ func parse(answer server.Answer, start int64) (metric.Reading, error) {
 
 func list(texts []string) string { return "[" + strings.Join(texts, ",") + "]" }
 
-var errNone = errors.New("No TimeSeries found in response from Wavefront") //nolint:staticcheck // the text is known
+var errNone = metric.None("No TimeSeries found in response from Wavefront")
