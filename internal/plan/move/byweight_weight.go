@@ -85,18 +85,22 @@ func (r *ByWeight) settle(w *weight) {
 		return
 	}
 	w.is(0, "there is one version only")
+	r.holdForStable(w)
 }
 
-// awaitStableService leaves the weight as it is until the stable Service has been seen to send to the stable version, and the routers as they are
-// where it sends to a version that cannot carry what that weight leaves to it.
+// awaitStableService leaves the weight as it is until the stable Service has been seen to send to the stable version.
 func (r *ByWeight) awaitStableService(w *weight) {
-	entry := r.entry(r.split.StableService.Name)
-	if r.want.Leftover() != nil || entry.only(r.want.Stable()) {
-		return
+	if r.want.Leftover() == nil && !r.entry(r.split.StableService.Name).only(r.want.Stable()) {
+		w.is(r.split.Now, "the stable service does not send to the stable version yet")
+		r.holdForStable(w)
 	}
-	w.is(r.split.Now, "the stable service does not send to the stable version yet")
-	if from := r.world.Find(entry.after); entry.after != "" && !r.split.InForce && r.split.Carrier().Fleet().Serving() > 0 {
-		r.draft.Held = from.Fleet().Serving() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
+}
+
+// holdForStable leaves the routers as they are where what the stable Service sends to cannot carry what the weight leaves to it.
+func (r *ByWeight) holdForStable(w *weight) {
+	hash := r.draft.Selects(r.split.StableService.Name)
+	if hash != "" && !r.split.InForce && r.split.Carrier().Fleet().Serving() > 0 {
+		r.draft.Held = r.world.Find(hash).Fleet().Serving() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
 	}
 }
 
