@@ -33,7 +33,7 @@ func TestMigrationManifests(t *testing.T) {
 		result, err := lint.Files(t.Context(), []lint.File{
 			{Name: "migration.md", Text: []byte(blocks[i][1])},
 			{Name: "deployment.yaml", Text: []byte(strings.ReplaceAll(deployment, "NAME", name))},
-		})
+		}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

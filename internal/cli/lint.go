@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/internal/buildinfo"
 	"github.com/sluice-delivery/sluice/internal/lint"
@@ -30,7 +33,7 @@ Errors are mistakes that the API server or the controller would reject: invalid 
 its rules, queries that are not valid PromQL, and references to objects in the same files that do not match (Services, workloads,
 templates, and their arguments).
 Warnings are possible mistakes: references to objects that are in none of the files, and valid specs that are risky. Objects of other
-kinds are checked only if one of these refers to them.
+kinds are checked only if one of these refers to them. The ConfigMap of notifications is checked if the program sluice-notifier is installed.
 
 Each finding ends with the name of its rule. To silence rules for one object, annotate it:
 
@@ -67,7 +70,7 @@ input without a single object is an error too: the command before the pipe has p
 			if err != nil {
 				return err
 			}
-			result, err := lintSources(cmd.Context(), sources)
+			result, err := a.lintSources(cmd.Context(), sources)
 			if err != nil {
 				return err
 			}
@@ -93,12 +96,33 @@ input without a single object is an error too: the command before the pipe has p
 	return cmd
 }
 
-func lintSources(ctx context.Context, sources []source) (lint.Result, error) {
+// lintNotifications has the notifier check its ConfigMap.
+func (a *app) lintNotifications(ctx context.Context, m *corev1.ConfigMap) ([]lint.Wrong, error) {
+	if _, err := findNotifier(); err != nil {
+		a.tell("the ConfigMap %s is not checked: %v\n", m.Name, err)
+		return nil, nil
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	var answer bytes.Buffer
+	if err := a.runNotifier(ctx, []string{"lint", "--config-map", "-", "--secret", ":empty", "--output", "json"}, bytes.NewReader(text), &answer); err != nil {
+		return nil, err
+	}
+	var wrong []lint.Wrong
+	if err := json.Unmarshal(answer.Bytes(), &wrong); err != nil {
+		return nil, fmt.Errorf("read what %s says: %w", notifier, err)
+	}
+	return wrong, nil
+}
+
+func (a *app) lintSources(ctx context.Context, sources []source) (lint.Result, error) {
 	texts := make([]lint.File, len(sources))
 	for i, s := range sources {
 		texts[i] = lint.File{Name: s.name, Text: s.text}
 	}
-	result, err := lint.Files(ctx, texts)
+	result, err := lint.Files(ctx, texts, a.lintNotifications)
 	piped := slices.ContainsFunc(sources, func(s source) bool { return s.name == lint.Stdin })
 	if err == nil && piped && result.Objects == 0 && len(result.Findings) == 0 {
 		return result, errors.New("there is no object in the standard input: did the command before the pipe fail?")

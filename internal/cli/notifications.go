@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,10 +42,29 @@ With 'send --dry-run' it shows which messages a Rollout's subscriptions lead to 
 			# Before it is applied
 			{} notifications lint --config-map configmap.yaml --secret :empty`),
 		DisableFlagParsing: true,
+		ValidArgsFunction:  a.completeNotifications,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runNotifier(cmd.Context(), args, a.In, a.Out)
 		},
 	}
+}
+
+// completeNotifications has the notifier complete its arguments.
+func (a *app) completeNotifications(cmd *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
+	var answer bytes.Buffer
+	quiet := *a
+	quiet.Err = io.Discard
+	arguments := slices.Concat([]string{cobra.ShellCompRequestCmd}, given, []string{begun})
+	if err := quiet.runNotifier(cmd.Context(), arguments, strings.NewReader(""), &answer); err != nil {
+		return nil, noFiles
+	}
+	lines := strings.Split(strings.TrimSuffix(answer.String(), "\n"), "\n")
+	last := len(lines) - 1
+	directive, err := strconv.Atoi(strings.TrimPrefix(lines[last], ":"))
+	if err != nil {
+		return nil, noFiles
+	}
+	return lines[:last], cobra.ShellCompDirective(directive)
 }
 
 // runNotifier runs the notifier's program.

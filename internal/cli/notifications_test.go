@@ -80,3 +80,36 @@ echo '{"at": "'$at'", "trigger": "on-bad", "to": {"service": "email", "recipient
 		}
 	}
 }
+
+// lint -f has the notifier check the ConfigMap of notifications, and says so where the program is missing.
+func TestLintOfNotifications(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "configmap.yaml")
+	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: argo-rollouts-notification-configmap\ndata:\n  template.a: 'message: x'\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	withNotifier(t, `grep -q '"template.a":"message: x"' || exit 9
+echo "[{\"key\": \"template.a\", \"message\": \"$*\"}]"`)
+	r := newCluster(t).run(t.Context(), "lint", "-f", file)
+	if want := "configmap.yaml:6: error: ConfigMap argo-rollouts-notification-configmap: data.template.a: lint --config-map - --secret :empty --output json [invalid-notification]\n"; r.code != 1 || !strings.HasSuffix(r.out, want) {
+		t.Errorf("%+v, want %q", r, want)
+	}
+	withNotifier(t, "")
+	r = newCluster(t).run(t.Context(), "lint", "-f", file)
+	if want := "the ConfigMap argo-rollouts-notification-configmap is not checked: notifications need the program sluice-notifier"; r.code != 0 || !strings.Contains(r.err, want) {
+		t.Errorf("%+v, want %q", r, want)
+	}
+}
+
+// Arguments are completed by the notifier.
+func TestCompletionOfNotifications(t *testing.T) {
+	withNotifier(t, `[ "$*" = "__complete template get on" ] && printf 'on-a\non-b\tB\n:4\n'`)
+	r := newCluster(t).run(t.Context(), "__complete", "notifications", "template", "get", "on")
+	if want := "on-a\non-b\tB\n:4\n"; r.code != 0 || r.out != want {
+		t.Errorf("%+v, want %q", r, want)
+	}
+	withNotifier(t, "")
+	if r := newCluster(t).run(t.Context(), "__complete", "notifications", "x"); r.code != 0 || r.out != ":4\n" {
+		t.Errorf("%+v", r)
+	}
+}

@@ -7,6 +7,9 @@
 //	reference.go  among objects: what they name, and whether that fits
 //	routing.go    routes and Ingresses that are to split a Rollout's traffic
 //	argument.go   arguments of analyses
+//	plugins.go    the ConfigMap that lists plugins
+//	notifications.go
+//	              the ConfigMap of notifications, which another program checks
 //	rule.go       the names of what is found
 //	ignore.go     the annotation that silences rules
 //	format.go     findings as text, JSON, and annotations of GitHub

@@ -78,8 +78,9 @@ func (r Result) Count(s Severity) int {
 	return n
 }
 
-// Files looks at the objects of some files, each by itself and then all together. An error means that it could not be done.
-func Files(ctx context.Context, files []File) (Result, error) {
+// Files looks at the objects of some files, each by itself and then all together. Without notifications, their ConfigMap is not checked. An error
+// means that it could not be done.
+func Files(ctx context.Context, files []File, notifications Notifications) (Result, error) {
 	l := linter{order: map[string]int{}}
 	for i, file := range files {
 		l.order[file.Name] = i
@@ -91,6 +92,11 @@ func Files(ctx context.Context, files []File) (Result, error) {
 		}
 	}
 	l.checkReferences()
+	if notifications != nil {
+		if err := l.checkNotifications(ctx, notifications); err != nil {
+			return Result{}, err
+		}
+	}
 	for _, o := range l.objects {
 		l.refused(o, o.broken)
 	}

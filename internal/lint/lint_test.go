@@ -1,6 +1,8 @@
 package lint_test
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -8,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sluice-delivery/sluice/internal/lint"
 	"github.com/sluice-delivery/sluice/internal/manifests"
@@ -51,7 +54,7 @@ func TestFindings(t *testing.T) {
 
 func look(t *testing.T, name string, text []byte) lint.Result {
 	t.Helper()
-	result, err := lint.Files(t.Context(), []lint.File{{Name: name, Text: text}})
+	result, err := lint.Files(t.Context(), []lint.File{{Name: name, Text: text}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +112,7 @@ func TestExamples(t *testing.T) {
 		}
 		files = append(files, lint.File{Name: filepath.Base(path), Text: text})
 	}
-	result, err := lint.Files(t.Context(), files)
+	result, err := lint.Files(t.Context(), files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,4 +143,28 @@ func FuzzFiles(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The ConfigMap of notifications is checked by another program; what it finds is at the lines of the entries, and can be silenced.
+func TestNotifications(t *testing.T) {
+	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: argo-rollouts-notification-configmap\ndata:\n  template.a: |\n    message: x\n  trigger.on-late: |\n    - send: [b]\n"
+	check := func(_ context.Context, m *corev1.ConfigMap) ([]lint.Wrong, error) {
+		if m.Data["trigger.on-late"] != "- send: [b]\n" {
+			t.Errorf("it gets %v", m.Data)
+		}
+		return []lint.Wrong{{Key: "trigger.on-late", Message: "no template b"}}, nil
+	}
+	files := []lint.File{{Name: "n.yaml", Text: []byte(text + "---\n" + strings.Replace(text, "notification-configmap", "config", 1))}}
+	result, err := lint.Files(t.Context(), files, check)
+	if err != nil || len(result.Findings) == 0 {
+		t.Fatal(err, result)
+	}
+	want := "n.yaml:8: error: ConfigMap argo-rollouts-notification-configmap: data.trigger.on-late: no template b [invalid-notification]"
+	if got := result.Findings[0].String(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	failing := func(context.Context, *corev1.ConfigMap) ([]lint.Wrong, error) { return nil, errors.New("it crashed") }
+	if _, err := lint.Files(t.Context(), files, failing); err == nil {
+		t.Error("no error though nothing was checked")
+	}
 }

@@ -13,34 +13,35 @@ type Rule string
 
 // The rules that find mistakes in files and objects.
 const (
-	InvalidYAML        Rule = "invalid-yaml"
-	DuplicateKey       Rule = "duplicate-key"
-	NotAnObject        Rule = "not-an-object"
-	MissingField       Rule = "missing-field"
-	UnknownField       Rule = "unknown-field"
-	WrongType          Rule = "wrong-type"
-	UnknownKind        Rule = "unknown-kind"
-	UnknownVersion     Rule = "unknown-version"
-	OtherGroup         Rule = "other-group"
-	InvalidName        Rule = "invalid-name"
-	Schema             Rule = "schema"
-	InvalidSpec        Rule = "invalid-spec"
-	UnreadableValue    Rule = "unreadable-value"
-	DuplicateObject    Rule = "duplicate-object"
-	MissingObject      Rule = "missing-object"
-	ServiceType        Rule = "service-type"
-	ServiceOwner       Rule = "service-owner"
-	ServiceSelector    Rule = "service-selector"
-	InvalidRoute       Rule = "invalid-route"
-	InvalidAnalysis    Rule = "invalid-analysis"
-	InvalidCondition   Rule = "invalid-condition"
-	InvalidQuery       Rule = "invalid-query"
-	UndeclaredArgument Rule = "undeclared-argument"
-	UnusedArgument     Rule = "unused-argument"
-	AbsentField        Rule = "absent-field"
-	TemplateWithout    Rule = "template-without-ports"
-	InvalidPlugin      Rule = "invalid-plugin"
-	IgnoreAnnotation   Rule = "lint-ignore"
+	InvalidYAML         Rule = "invalid-yaml"
+	DuplicateKey        Rule = "duplicate-key"
+	NotAnObject         Rule = "not-an-object"
+	MissingField        Rule = "missing-field"
+	UnknownField        Rule = "unknown-field"
+	WrongType           Rule = "wrong-type"
+	UnknownKind         Rule = "unknown-kind"
+	UnknownVersion      Rule = "unknown-version"
+	OtherGroup          Rule = "other-group"
+	InvalidName         Rule = "invalid-name"
+	Schema              Rule = "schema"
+	InvalidSpec         Rule = "invalid-spec"
+	UnreadableValue     Rule = "unreadable-value"
+	DuplicateObject     Rule = "duplicate-object"
+	MissingObject       Rule = "missing-object"
+	ServiceType         Rule = "service-type"
+	ServiceOwner        Rule = "service-owner"
+	ServiceSelector     Rule = "service-selector"
+	InvalidRoute        Rule = "invalid-route"
+	InvalidAnalysis     Rule = "invalid-analysis"
+	InvalidCondition    Rule = "invalid-condition"
+	InvalidQuery        Rule = "invalid-query"
+	UndeclaredArgument  Rule = "undeclared-argument"
+	UnusedArgument      Rule = "unused-argument"
+	AbsentField         Rule = "absent-field"
+	TemplateWithout     Rule = "template-without-ports"
+	InvalidPlugin       Rule = "invalid-plugin"
+	InvalidNotification Rule = "invalid-notification"
+	IgnoreAnnotation    Rule = "lint-ignore"
 )
 
 // RuleDoc describes a rule.
@@ -86,6 +87,7 @@ var rules = []RuleDoc{
 	{AbsentField, Warning, "An argument takes its value from a field that this Rollout does not have.", "Add the field, or fix the path."},
 	{TemplateWithout, Warning, "A template of an experiment requests a Service, but its containers declare no ports. It gets no Service.", "Declare the ports of the containers."},
 	{InvalidPlugin, Error, "The ConfigMap `argo-rollouts-config` lists a plugin that the controller cannot use. Other plugins still work.", "Write what the message says."},
+	{InvalidNotification, Error, "An entry of the ConfigMap `argo-rollouts-notification-configmap` cannot be used, or does nothing. Checked if the program `sluice-notifier` is installed.", "Write what the message says."},
 	{IgnoreAnnotation, Warning, "The annotation that silences rules has no reason, or names a rule that does not exist.", "Write `rule, rule -- reason`."},
 
 	{of(hazard.CanaryOverload), Warning, "A step sends the canary a larger share of the traffic than its share of the pods, because `setCanaryScale` sets its size.", "Set more pods, or `setCanaryScale: {matchTrafficWeight: true}`."},

@@ -31,7 +31,7 @@ func TestSARIF(t *testing.T) {
 		{Name: "a b/%1.yaml", Text: []byte(plain)},
 		{Name: lint.Stdin, Text: []byte(strings.ReplaceAll(sarifInput, "name: web,", "name: piped,"))},
 		{Name: "broken.yaml", Text: []byte("a: [")},
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
