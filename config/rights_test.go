@@ -87,3 +87,40 @@ func roles(t *testing.T) (all []rbacv1.ClusterRole) {
 	}
 	return all
 }
+
+// The notifier reads one Secret and one ConfigMap, by their names, in its namespace or, with self-service, in each. It writes annotations, its Lease
+// and events about that, and nothing else.
+func TestTheNotifierMayDoLittle(t *testing.T) {
+	named := map[string]string{"secrets": "argo-rollouts-notification-secret", "configmaps": "argo-rollouts-notification-configmap"}
+	seen := map[string]int{}
+	for _, file := range []string{"notifications/rbac.yaml", "notifications/self-service.yaml"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range objects(t, text) {
+			var role rbacv1.ClusterRole
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role); err != nil {
+				t.Fatal(err)
+			}
+			for _, rule := range role.Rules {
+				for _, resource := range rule.Resources {
+					if name, is := named[resource]; is {
+						seen[resource]++
+						if !slices.Equal(rule.ResourceNames, []string{name}) || slices.ContainsFunc(rule.Verbs, writes) {
+							t.Errorf("%s: %s may %v %s %v", file, o.GetName(), rule.Verbs, resource, rule.ResourceNames)
+						}
+					}
+					if slices.ContainsFunc(rule.Verbs, writes) && !slices.Contains([]string{"rollouts", "events", "leases"}, resource) {
+						t.Errorf("%s: %s may %v %s", file, o.GetName(), rule.Verbs, resource)
+					}
+				}
+			}
+		}
+	}
+	if seen["secrets"] != 2 || seen["configmaps"] != 2 {
+		t.Errorf("rules about Secrets and ConfigMaps: %v", seen)
+	}
+}
+
+func writes(verb string) bool { return verb != "get" && verb != "list" && verb != "watch" }

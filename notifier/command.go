@@ -61,6 +61,7 @@ func (c *cluster) connect() (*rest.Config, string, error) {
 		return nil, "", fmt.Errorf("find the cluster: %w", err)
 	}
 	config.UserAgent = "sluice-notifier/" + buildinfo.Version()
+	config.QPS = -1 // each message is two requests; the API server has priority and fairness, and how many are sent at once is limited
 	namespace, _, err := loader.Namespace()
 	return config, namespace, err
 }

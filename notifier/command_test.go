@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -49,14 +50,21 @@ func TestCommands(t *testing.T) {
 		"a message, not sent":   {args: []string{"template", "notify", "a", rollout, "--recipient", "slack:ch", "--dry-run"}, want: "message: web hidden ch"},
 		"a service that is not": {args: []string{"template", "notify", "a", rollout, "--recipient", "x:ch"}, fail: "notification service 'x' is not supported"},
 		"a broken template":     {args: []string{"template", "notify", "b", rollout}, fail: "template.b: "},
+		"lint for programs":     {args: []string{"lint", "-o", "json"}, want: `{"key":"service.nats","message":"service type 'nats' is not supported`},
+		"completed templates":   {args: []string{"__complete", "template", "get", ""}, want: "a\n:4\n"},
+		"completed triggers":    {args: []string{"__complete", "trigger", "run", "on"}, want: "on-paused\n:4\n"},
 		"lint": {args: []string{"lint"}, fail: `trigger.on-paused: condition 1: template 'gone' is not supported: add the key template.gone
-service nats: service type 'nats' is not supported`},
+service.nats: service type 'nats' is not supported`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			cmd := newCommand()
 			cmd.SetOut(&out)
-			cmd.SetArgs(append(c.args, "--config-map", config, "--secret", secret))
+			last := len(c.args)
+			if c.args[0] == "__complete" {
+				last-- // what is completed
+			}
+			cmd.SetArgs(slices.Insert(slices.Clone(c.args), last, "--config-map", config, "--secret", secret))
 			err := cmd.ExecuteContext(t.Context())
 			if c.fail != "" {
 				if err == nil || !strings.Contains(err.Error(), c.fail) {

@@ -28,17 +28,7 @@ func inspectors(c *cluster) []*cobra.Command {
 	template.AddCommand(newGetTemplates(s), newNotify(s))
 	trigger := &cobra.Command{Use: "trigger", Short: "Show triggers, and try them out"}
 	trigger.AddCommand(newGetTriggers(s), newTry(s))
-	check := &cobra.Command{
-		Use: "lint", Short: "Report the entries of the configuration that cannot be used", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := s.config(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return errors.Join(append(problems(c), senders(c)...)...)
-		},
-	}
-	all := []*cobra.Command{template, trigger, newSend(s), check, newReplay(s)}
+	all := []*cobra.Command{template, trigger, newSend(s), newLint(s), newReplay(s)}
 	for _, cmd := range all {
 		f := cmd.PersistentFlags()
 		f.StringVar(&s.configMap, "config-map", "", "`FILE` with the ConfigMap, - for standard input; by default, that of the cluster")
@@ -47,6 +37,34 @@ func inspectors(c *cluster) []*cobra.Command {
 		cmd.PersistentPreRun = func(cmd *cobra.Command, _ []string) { s.in = cmd.InOrStdin() }
 	}
 	return all
+}
+
+func newLint(s *source) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use: "lint", Short: "Report the entries of the configuration that cannot be used", Args: cobra.NoArgs,
+		Long: "Report the entries of the configuration that cannot be used, or do nothing. The exit status is 1 if there are any, except with --output json.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := s.config(cmd.Context())
+			if err != nil {
+				return err
+			}
+			found := lint(c)
+			switch output {
+			case "json":
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(found)
+			case "text":
+				all := make([]error, len(found))
+				for i, f := range found {
+					all[i] = f
+				}
+				return errors.Join(all...)
+			}
+			return fmt.Errorf("--output %q is neither text nor json", output)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	return cmd
 }
 
 func newGetTemplates(s *source) *cobra.Command {
@@ -72,6 +90,10 @@ func newGet[T any](s *source, short string, of func(*config.Config) (map[string]
 	var output string
 	cmd := &cobra.Command{
 		Use: "get [NAME]", Short: short, Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: s.complete(func(c *config.Config) []string {
+			all, _ := of(c)
+			return slices.Collect(maps.Keys(all))
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := s.config(cmd.Context())
 			if err != nil {
@@ -129,7 +151,8 @@ func newNotify(s *source) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "notify NAME ROLLOUT", Short: "Render a template for a Rollout, and send the message", Args: cobra.ExactArgs(2),
-		Long: "Render a template for a Rollout, which is the name of one in the cluster or a file, and send the message to each recipient. The recipient console:stdout, the default, prints it.",
+		ValidArgsFunction: s.complete(func(c *config.Config) []string { return slices.Collect(maps.Keys(c.Sources)) }),
+		Long:              "Render a template for a Rollout, which is the name of one in the cluster or a file, and send the message to each recipient. The recipient console:stdout, the default, prints it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			c, err := s.config(ctx)
@@ -176,6 +199,7 @@ func newNotify(s *source) *cobra.Command {
 func newTry(s *source) *cobra.Command {
 	return &cobra.Command{
 		Use: "run NAME ROLLOUT", Short: "Show which conditions of a trigger a Rollout meets", Args: cobra.ExactArgs(2),
+		ValidArgsFunction: s.complete(func(c *config.Config) []string { return slices.Collect(maps.Keys(c.Triggers)) }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			c, err := s.config(ctx)

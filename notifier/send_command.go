@@ -31,6 +31,7 @@ func newSend(s *source) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "send ROLLOUT", Short: "Send, or show, the messages that a Rollout's subscriptions lead to now", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: s.complete(nil),
 		Long: `Send the messages to which the subscriptions of a Rollout lead as it is now: for triggers that are named after events, about the latest such event; for
 all others, if their condition is true. What was sent before is sent again, and nothing is recorded.
 

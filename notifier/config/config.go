@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -36,6 +37,8 @@ type Config struct {
 	ServiceDefaultTriggers map[string][]string
 	Subscriptions          []Subscription
 	Secrets                map[string][]byte
+	// Dashboard is the address of Sluice's dashboard, Source what CDEvents name as their source. Both may be empty.
+	Dashboard, Source string
 	// Problems are the entries that are left out.
 	Problems []Problem
 }
@@ -46,6 +49,14 @@ type Service struct {
 	Type, Name string
 	// Settings are YAML, with the Secret's values filled in.
 	Settings []byte
+}
+
+// Key is the service's key in the ConfigMap.
+func (s Service) Key() string {
+	if s.Name == s.Type {
+		return "service." + s.Type
+	}
+	return "service." + s.Type + "." + s.Name
 }
 
 // Problem is an entry of the ConfigMap that cannot be used.
@@ -80,6 +91,10 @@ func (c *Config) entry(key, text string) []error {
 	switch {
 	case key == "subscriptions":
 		return c.subscriptions(text)
+	case key == "sluice.dashboardURL":
+		return asList(c.dashboard(strings.TrimSpace(text)))
+	case key == "sluice.cdeventsSource":
+		return asList(c.source(strings.TrimSpace(text)))
 	case key == "defaultTriggers":
 		return asList(yaml.Unmarshal([]byte(text), &c.DefaultTriggers))
 	case kind == "defaultTriggers":
@@ -95,6 +110,23 @@ func (c *Config) entry(key, text string) []error {
 	case kind == "service":
 		return asList(c.service(key, name, text))
 	}
+	return nil
+}
+
+func (c *Config) dashboard(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return fmt.Errorf("%q is not the address of a dashboard, such as https://rollouts.example.com", address)
+	}
+	c.Dashboard = address
+	return nil
+}
+
+func (c *Config) source(reference string) error {
+	if _, err := url.Parse(reference); err != nil || reference == "" || strings.ContainsAny(reference, " \n") {
+		return fmt.Errorf("%q is not a URI reference, such as https://rollouts.example.com or /clusters/blue", reference)
+	}
+	c.Source = reference
 	return nil
 }
 

@@ -146,3 +146,24 @@ func TestConditionKey(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// A trigger that is not named after an event may list events. No event is listed by mistake.
+func TestTriggersWithEvents(t *testing.T) {
+	c := Parse(&corev1.ConfigMap{Data: map[string]string{
+		"trigger.on-rolled-back":    "- events: [RolloutAborted]\n  send: [a]\n- when: 'true'\n  send: [a]",
+		"trigger.on-rollout-paused": "- send: [a]", "trigger.on-wrong": "- events: [RolloutStopped]\n  send: [a]",
+	}}, nil)
+	back, paused := c.Triggers["on-rolled-back"], c.Triggers["on-rollout-paused"]
+	if len(back) != 2 || !back[0].Fires("on-rolled-back", "RolloutAborted") || back[0].Fires("on-rolled-back", "RolloutPaused") || back[0].OfStates("on-rolled-back") {
+		t.Errorf("%+v", back)
+	}
+	if back[1].Fires("on-rolled-back", "RolloutAborted") || !back[1].OfStates("on-rolled-back") {
+		t.Errorf("%+v", back[1])
+	}
+	if !paused[0].Fires("on-rollout-paused", "RolloutPaused") || paused[0].OfStates("on-rollout-paused") {
+		t.Errorf("%+v", paused)
+	}
+	if len(c.Problems) != 1 || !strings.Contains(c.Problems[0].Error(), `events: "RolloutStopped" is no reason of an event`) {
+		t.Errorf("%v", c.Problems)
+	}
+}

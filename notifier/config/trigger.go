@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,14 +19,24 @@ type Condition struct {
 	Send        []string `json:"send,omitempty"`
 	OncePer     string   `json:"oncePer,omitempty"`
 	Description string   `json:"description,omitempty"`
+	// Events are reasons of events, for triggers that are not named after one. Argo Rollouts does not know the field.
+	Events []string `json:"events,omitempty"`
 	// Err is what is wrong with it. It is never met then.
 	Err error `json:"-"`
 }
 
 // variables are the names that conditions know.
-var variables = []string{"rollout", "analysisRuns", "analysisRun", "experiment", "time", "secrets", "event", "trigger", "explain", "links", "analysis", "diff", "missed"}
+var variables = []string{
+	"rollout", "analysisRuns", "analysisRun", "experiment", "time", "secrets", "event", "trigger", "explain", "links", "analysis", "diff", "missed",
+	"waiting", "step", "degraded", "by", "delivery", "cdevent",
+}
 
 func (c Condition) check() error {
+	for _, reason := range c.Events {
+		if !OfEvents(TriggerOf(reason)) {
+			return fmt.Errorf("events: %q is no reason of an event, such as RolloutCompleted: see docs/reference/names.md", reason)
+		}
+	}
 	if c.When != "" {
 		if err := expr.CheckWith(c.When, variables...); err != nil {
 			return fmt.Errorf("when: %w", err)
@@ -88,6 +99,17 @@ func TriggerOf(reason string) string {
 	dashed := beforeWord.ReplaceAllString(reason, "$1-$2")
 	return "on-" + strings.ToLower(beforeUpper.ReplaceAllString(dashed, "$1-$2"))
 }
+
+// Fires reports whether a condition of a trigger is asked when an event with this reason happens.
+func (c Condition) Fires(trigger, reason string) bool {
+	if len(c.Events) > 0 {
+		return slices.Contains(c.Events, reason)
+	}
+	return TriggerOf(reason) == trigger
+}
+
+// OfStates reports whether a condition of a trigger is asked when a Rollout changes.
+func (c Condition) OfStates(trigger string) bool { return len(c.Events) == 0 && !OfEvents(trigger) }
 
 // OfEvents reports whether a trigger is named after an event. It fires when the event happens, others when their condition becomes true.
 func OfEvents(trigger string) bool { return ofEvents[trigger] }

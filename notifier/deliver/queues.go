@@ -15,8 +15,9 @@ import (
 const (
 	// atOnce is how many messages are sent at a time, and share a namespace's part of them.
 	atOnce, share = 64, 8
-	// waiting is how many messages a namespace may have waiting.
-	waiting = 2000
+	// waiting is how many messages a namespace may have waiting, and perDestination how many of them for one destination: one that is down
+	// leaves room for the others.
+	waiting, perDestination = 2000, 500
 	// attempt is how long one attempt may take.
 	attempt = 30 * time.Second
 	// firstWait and longestWait are the waits after attempts that failed: each is twice the one before.
@@ -68,6 +69,13 @@ type Queues struct {
 	busy    int
 	ids     map[string]bool
 	tenants map[string]int
+	parts   map[part]int
+}
+
+// part is what a namespace has waiting for a destination.
+type part struct {
+	tenant string
+	to     Destination
 }
 
 // line is what waits for one destination.
@@ -89,7 +97,7 @@ type pending struct {
 // New returns empty queues that send until ctx ends.
 func New(ctx context.Context, c clock.WithDelayedExecution) *Queues {
 	return &Queues{
-		ctx: ctx, clock: c, lines: map[Destination]*line{}, running: map[string]int{}, ids: map[string]bool{}, tenants: map[string]int{},
+		ctx: ctx, clock: c, lines: map[Destination]*line{}, running: map[string]int{}, ids: map[string]bool{}, tenants: map[string]int{}, parts: map[part]int{},
 	}
 }
 
@@ -100,11 +108,12 @@ func (q *Queues) Add(m Message) bool {
 	if q.ids[m.ID] {
 		return true
 	}
-	if q.tenants[m.Tenant] >= waiting {
+	if !q.room(m.Tenant, m.To) {
 		return false
 	}
 	q.ids[m.ID] = true
 	q.tenants[m.Tenant]++
+	q.parts[part{m.Tenant, m.To}]++
 	l := q.lines[m.To]
 	if l == nil {
 		l = &line{to: m.To}
@@ -114,6 +123,17 @@ func (q *Queues) Add(m Message) bool {
 	q.activate(l)
 	q.start()
 	return true
+}
+
+// Room reports whether a namespace may have one more message waiting for a destination.
+func (q *Queues) Room(tenant string, to Destination) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.room(tenant, to)
+}
+
+func (q *Queues) room(tenant string, to Destination) bool {
+	return q.tenants[tenant] < waiting && q.parts[part{tenant, to}] < perDestination
 }
 
 // Len is how many messages wait or are being sent.
@@ -207,6 +227,11 @@ func (q *Queues) wake(l *line) {
 
 func (q *Queues) forget(m *pending) {
 	delete(q.ids, m.ID)
+	if of := (part{m.Tenant, m.To}); q.parts[of] > 1 {
+		q.parts[of]--
+	} else {
+		delete(q.parts, of)
+	}
 	if q.tenants[m.Tenant]--; q.tenants[m.Tenant] == 0 {
 		delete(q.tenants, m.Tenant)
 	}

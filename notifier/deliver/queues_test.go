@@ -165,6 +165,39 @@ func TestTenThousandMessages(t *testing.T) {
 	}
 }
 
+// A destination that is down does not keep a namespace's messages to another one waiting, however many there are.
+func TestADestinationThatIsDownLeavesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(t.Context(), clock.RealClock{})
+		begun, arrived := time.Now(), 0
+		message := func(i int, to string, send func(context.Context) error) Message {
+			return Message{
+				ID: fmt.Sprint(to, i), Tenant: "shop", To: Destination{Service: to}, Deadline: begun.Add(time.Minute), Send: send,
+				Done: func(context.Context, error) {},
+			}
+		}
+		for i := range 5000 {
+			q.Add(message(i, "down", func(context.Context) error { return errors.New("down") }))
+		}
+		if q.Room("shop", Destination{Service: "down"}) || !q.Room("shop", Destination{Service: "up"}) {
+			t.Error("there is room for the destination that is down, or none for the other")
+		}
+		if !q.Add(message(0, "up", func(context.Context) error { arrived++; return nil })) {
+			t.Error("there is no room for a message to the other destination")
+		}
+		synctest.Wait()
+		if arrived != 1 {
+			t.Errorf("%d messages arrived", arrived)
+		}
+		for q.Len() > 0 {
+			time.Sleep(time.Minute)
+		}
+		if !q.Room("shop", Destination{Service: "down"}) {
+			t.Error("what was dropped takes room")
+		}
+	})
+}
+
 // What a namespace may have waiting is limited, and another's message goes through.
 func TestATenantMayNotFillTheQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

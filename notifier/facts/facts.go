@@ -1,12 +1,16 @@
-// Package facts says what messages are about in short: why a Rollout waits, which measurement failed, which images change, and where to
-// look further. All of it is computed from objects as JSON has them, and may be shown by templates.
+// Package facts says what messages are about in short. All of it is computed from objects as JSON has them, and may be shown by templates.
+//
+//	facts.go    which measurement failed, which images change, and where to look further
+//	lasting.go  how long a Rollout has been waiting, at a step, or degraded
+//	explain.go  what it waits for, in a sentence
+//	person.go   who did something
+//	cdevent.go  the same as a CDEvent, for programs
 //
 // What must not be here: clients, clocks.
 package facts
 
 import (
 	"cmp"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,37 +20,6 @@ import (
 
 // LinkPrefix begins the annotations of a Rollout that hold addresses of pages about it, such as rollouts.argoproj.io/link.commit.
 const LinkPrefix = "rollouts.argoproj.io/link."
-
-// reasons are what the pauses that wait for a user are about.
-var reasons = map[string]string{
-	"CanaryPauseStep":         "a pause step",
-	"BlueGreenPause":          "the pause before the switch",
-	"InconclusiveAnalysisRun": "an inconclusive analysis",
-	"InconclusiveExperiment":  "an inconclusive Experiment",
-}
-
-// Explain says what a Rollout waits for, empty if for nothing.
-func Explain(rollout map[string]any) string {
-	phase, _, _ := unstructured.NestedString(rollout, "status", "phase")
-	message, _, _ := unstructured.NestedString(rollout, "status", "message")
-	pauses, _, _ := unstructured.NestedSlice(rollout, "status", "pauseConditions")
-	var waits []string
-	for _, p := range pauses {
-		pause, _ := p.(map[string]any)
-		reason, _ := pause["reason"].(string)
-		since, _ := pause["startTime"].(string)
-		waits = append(waits, fmt.Sprintf("%s, since %s", cmp.Or(reasons[reason], reason), since))
-	}
-	switch {
-	case len(waits) > 0:
-		return "It waits at " + strings.Join(waits, " and ")
-	case phase == "Degraded" && message != "":
-		return "It is degraded: " + message
-	case phase == "Progressing" && message != "":
-		return "It waits: " + message
-	}
-	return ""
-}
 
 // Failing are the metrics of AnalysisRuns that did not succeed: name, run, phase, value, limit and message each.
 func Failing(runs []any) []any {
@@ -121,15 +94,32 @@ func images(template map[string]any) [][2]string {
 	return all
 }
 
-// Links are the addresses in a Rollout's annotations, by name. Others than of pages are left out.
-func Links(annotations map[string]string) map[string]any {
+// pages are the dashboard's pages about a Rollout, by the names of their links. Each asks before it does anything.
+var pages = map[string]string{"dashboard": "", "promote": "/promote", "abort": "/abort", "retry": "/retry", "undo": "/undo"}
+
+// Links are the addresses of pages about a Rollout, by name: those in its annotations, and those of the dashboard, if there is one. Others than
+// of pages are left out.
+func Links(rollout map[string]any, dashboard string) map[string]any {
 	all := map[string]any{}
+	if IsPage(dashboard) {
+		namespace, _, _ := unstructured.NestedString(rollout, "metadata", "namespace")
+		name, _, _ := unstructured.NestedString(rollout, "metadata", "name")
+		base := strings.TrimRight(dashboard, "/") + "/rollout/" + url.PathEscape(namespace) + "/" + url.PathEscape(name)
+		for link, page := range pages {
+			all[link] = base + page
+		}
+	}
+	annotations, _, _ := unstructured.NestedStringMap(rollout, "metadata", "annotations")
 	for key, value := range annotations {
-		name, ok := strings.CutPrefix(key, LinkPrefix)
-		u, err := url.Parse(value)
-		if ok && err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
+		if name, ok := strings.CutPrefix(key, LinkPrefix); ok && IsPage(value) {
 			all[name] = value
 		}
 	}
 	return all
+}
+
+// IsPage reports whether a text is the address of a page.
+func IsPage(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
 }

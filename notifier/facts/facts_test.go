@@ -16,18 +16,17 @@ func TestFacts(t *testing.T) {
 	if diff := cmp.Diff(want, Images(pods("web:1"), pods("web:2"))); diff != "" {
 		t.Error(diff)
 	}
-	links := Links(map[string]string{
+	web := map[string]any{"metadata": map[string]any{"namespace": "shop", "name": "web", "annotations": map[string]any{
 		LinkPrefix + "commit": "https://git.example.com/c", LinkPrefix + "evil": "javascript:alert(1)", LinkPrefix + "none": "", "other": "https://x",
-	})
-	if diff := cmp.Diff(map[string]any{"commit": "https://git.example.com/c"}, links); diff != "" {
+	}}}
+	if diff := cmp.Diff(map[string]any{"commit": "https://git.example.com/c"}, Links(web, "")); diff != "" {
 		t.Error(diff)
 	}
-	for want, status := range map[string]map[string]any{
-		"": {"phase": "Healthy"}, "It is degraded: RolloutAborted: x": {"phase": "Degraded", "message": "RolloutAborted: x"},
-		"It waits at a pause step, since 1": {"phase": "Paused", "pauseConditions": []any{map[string]any{"reason": "CanaryPauseStep", "startTime": "1"}}},
-	} {
-		if got := Explain(map[string]any{"status": status}); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+	with := map[string]any{
+		"commit": "https://git.example.com/c", "dashboard": "https://d.example.com/x/rollout/shop/web", "promote": "https://d.example.com/x/rollout/shop/web/promote",
+		"abort": "https://d.example.com/x/rollout/shop/web/abort", "retry": "https://d.example.com/x/rollout/shop/web/retry", "undo": "https://d.example.com/x/rollout/shop/web/undo",
+	}
+	if diff := cmp.Diff(with, Links(web, "https://d.example.com/x/")); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -23,6 +23,9 @@ func counting(v reflect.Value, functions template.FuncMap) error {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
+			if !v.Type().Field(i).IsExported() {
+				continue // the library's own
+			}
 			if err := counting(v.Field(i), functions); err != nil {
 				return fmt.Errorf("%s: %w", jsonName(v.Type().Field(i)), err)
 			}

@@ -108,3 +108,12 @@ func TestFunctionsThatAreLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// Blocks of the library that have fields of its own are templates like all others.
+func TestGitHub(t *testing.T) {
+	n, err := render(t, `github: {repoURLPath: "{{.repo}}", revisionPath: abc, status: {state: success, label: "{{.repo}}", targetURL: "https://x"}, pullRequestComment: {content: "{{.repo}}"}}`,
+		map[string]any{"repo": "https://github.com/shop/web"})
+	if err != nil || n.GitHub.Status.Label != "https://github.com/shop/web" || n.GitHub.PullRequestComment.Content != "https://github.com/shop/web" {
+		t.Errorf("%+v, %v", n.GitHub, err)
+	}
+}

@@ -2,6 +2,7 @@ package message
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"sync"
 
@@ -16,11 +17,11 @@ type Template struct {
 }
 
 // Parse reads a template.
-func Parse(name string, source services.Notification) (*Template, error) {
-	t := &Template{}
+func Parse(name string, source services.Notification) (t *Template, err error) {
+	defer caught(&err)
+	t = &Template{}
 	functions := t.budget.functions()
-	source, err := clone(source)
-	if err != nil {
+	if source, err = clone(source); err != nil {
 		return nil, err
 	}
 	if err := counting(reflect.ValueOf(&source), functions); err != nil {
@@ -43,9 +44,17 @@ func clone(source services.Notification) (services.Notification, error) {
 }
 
 // Apply renders the template into a message that may have something of other templates. vars is the caller's own: a template may change it.
-func (t *Template) Apply(n *services.Notification, vars map[string]any) error {
+func (t *Template) Apply(n *services.Notification, vars map[string]any) (err error) {
+	defer caught(&err)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.budget.left = work
 	return t.templater(n, vars)
+}
+
+// caught makes an error of a panic in the library's blocks: one template must not end the process, and with it everybody's messages.
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("the template cannot be used: %v", p)
+	}
 }

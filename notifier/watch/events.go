@@ -3,8 +3,10 @@ package watch
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,21 +39,21 @@ func (r *events) Reconcile(ctx context.Context, request reconcile.Request) (reco
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	trigger := config.TriggerOf(event.Reason)
+	result := reconcile.Result{}
 	for _, l := range all {
 		to, wrong := l.Subscribed(object.GetAnnotations(), object.GetLabels(), !toldTwice(&event, object))
 		for _, err := range wrong {
 			r.log.Debug("a subscription is left out", "object", event.InvolvedObject.Name, "namespace", event.Namespace, "error", err)
 		}
-		if len(to[trigger]) == 0 || len(l.Triggers[trigger]) == 0 {
-			continue
-		}
-		fits, err := r.trigger(ctx, l, &event, object, trigger, to[trigger])
-		if err != nil || !fits {
-			return reconcile.Result{RequeueAfter: crowded}, err
+		for _, trigger := range slices.Sorted(maps.Keys(to)) {
+			wait, err := r.trigger(ctx, l, &event, object, trigger, to[trigger])
+			if err != nil {
+				return reconcile.Result{}, err
+			}
+			result.RequeueAfter = max(result.RequeueAfter, wait)
 		}
 	}
-	return reconcile.Result{}, nil
+	return result, nil
 }
 
 // toldTwice reports whether an event is also one on the Rollout that owns the object: those who subscribe to all objects get that one.
@@ -68,19 +70,56 @@ func (r *notifier) concerns(e *corev1.Event) bool {
 		return false
 	}
 	at := happened(e)
-	return e.InvolvedObject.APIVersion == v1alpha1.GroupVersion.String() &&
-		e.InvolvedObject.Namespace == e.Namespace && e.Source.Component == v1alpha1.EventSource &&
+	return e.InvolvedObject.APIVersion == v1alpha1.GroupVersion.String() && e.InvolvedObject.Namespace == e.Namespace && ours(e) &&
 		!at.Before(r.since) && r.clock.Since(at) < r.maxAge
 }
 
-// trigger looks at one trigger. It reports false if there was no room for a message.
-func (r *events) trigger(ctx context.Context, l *loaded, e *corev1.Event, object *unstructured.Unstructured, trigger string, to []config.Destination) (fits bool, err error) {
-	seen, err := about(ctx, r.client, r.live, object, e)
-	if err != nil {
-		return false, err
+// dashboardSource is the component that reports what users do in the dashboard.
+const dashboardSource = "sluice-dashboard"
+
+// ours reports whether an event is one of Sluice's.
+func ours(e *corev1.Event) bool {
+	if e.Reason == v1alpha1.EventUserAction {
+		return e.Source.Component == dashboardSource
 	}
-	fits = true
+	return e.Source.Component == v1alpha1.EventSource
+}
+
+// settled is how old an abort must be for conditions with `events`: who did it is an event of the dashboard, written at about the same time.
+const settled = 3 * time.Second
+
+// early is how much too early it is to ask a condition about an event.
+func (r *events) early(c config.Condition, e *corev1.Event) time.Duration {
+	if len(c.Events) == 0 || e.Reason != v1alpha1.EventRolloutAborted {
+		return 0
+	}
+	return settled - r.clock.Since(happened(e))
+}
+
+// trigger looks at one trigger. It returns when to look again, zero for never: there was no room for a message, or it is too early.
+func (r *events) trigger(ctx context.Context, l *loaded, e *corev1.Event, object *unstructured.Unstructured, trigger string, to []config.Destination) (wait time.Duration, err error) {
+	var seen *subject
 	for i, condition := range l.Triggers[trigger] {
+		if !condition.Fires(trigger, e.Reason) {
+			continue
+		}
+		if early := r.early(condition, e); early > 0 {
+			wait = max(wait, early)
+			continue
+		}
+		of := notified.Message{Once: fmt.Sprint(e.Count), Namespace: l.stateNamespace(), Trigger: trigger, Condition: condition.Key(i)}
+		left, crowd := r.left(l, e, of, to)
+		if crowd {
+			wait = max(wait, crowded)
+		}
+		if len(left) == 0 {
+			continue
+		}
+		if seen == nil {
+			if seen, err = about(ctx, r.client, r.live, object, e); err != nil {
+				return 0, err
+			}
+		}
 		s, met, once, err := r.met(ctx, seen, l, trigger, condition)
 		if err != nil {
 			r.log.Debug("a condition counts as false", "trigger", trigger, "object", object.GetName(), "namespace", object.GetNamespace(), "error", err)
@@ -88,20 +127,31 @@ func (r *events) trigger(ctx context.Context, l *loaded, e *corev1.Event, object
 		if !met {
 			continue
 		}
-		for _, dest := range to {
-			m := notified.Message{Once: fmt.Sprint(e.Count), Namespace: l.stateNamespace(), Trigger: trigger, Condition: condition.Key(i), To: dest}
-			d := delivery{subject: s, config: l, trigger: trigger, condition: condition, to: dest, key: m.Key(), in: []recorded{{e, m.Key()}}}
-			if once != "" && s.rollout != nil {
-				m.Once = once
-				d.in = append(d.in, recorded{s.rollout, m.Key()})
+		for _, of := range left {
+			d := delivery{subject: s, config: l, trigger: trigger, condition: condition, to: of.To, key: of.Key(), in: []recorded{{e, of.Key()}}}
+			if of.Once = once; once != "" && s.rollout != nil {
+				d.in = append(d.in, recorded{s.rollout, of.Key()})
 			}
-			if slices.ContainsFunc(d.in, r.was) {
-				continue
+			if !slices.ContainsFunc(d.in, r.was) && !r.send(d) {
+				wait = max(wait, crowded)
 			}
-			fits = r.send(d) && fits
 		}
 	}
-	return fits, nil
+	return wait, nil
+}
+
+// left are the messages of a condition that were not sent, and whether there are more, for which there is no room now.
+func (r *events) left(l *loaded, e *corev1.Event, m notified.Message, to []config.Destination) (all []notified.Message, crowd bool) {
+	for _, m.To = range to {
+		switch {
+		case r.was(recorded{e, m.Key()}):
+		case r.queues.Room(e.Namespace, destination(l, m.To)):
+			all = append(all, m)
+		default:
+			crowd = true
+		}
+	}
+	return all, crowd
 }
 
 // met evaluates a condition on what was seen. What the caches show may be older than the event, so a condition that is false is asked once

@@ -62,6 +62,9 @@ func (n *notifier) send(d delivery) bool {
 	if n.memory.dropped(d.id(), d.config.version) {
 		return true
 	}
+	if !n.room(&d) {
+		return false
+	}
 	now := n.clock.Now()
 	vars := d.variables(d.config, d.trigger, now)
 	vars["serviceType"], vars["recipient"] = d.to.Service, d.to.Recipient
@@ -74,7 +77,7 @@ func (n *notifier) send(d delivery) bool {
 		return true
 	}
 	return n.queues.Add(deliver.Message{
-		ID: d.id(), To: deliver.Destination{Namespace: d.config.Namespace, Service: d.to.Service, Recipient: d.to.Recipient},
+		ID: d.id(), To: destination(d.config, d.to),
 		Tenant: d.object.GetNamespace(), Deadline: now.Add(n.deadline),
 		Send: func(ctx context.Context) error {
 			begun := n.clock.Now()
@@ -98,6 +101,14 @@ func (n *notifier) send(d delivery) bool {
 		},
 		Done: func(ctx context.Context, err error) { n.done(ctx, d, err) },
 	})
+}
+
+func destination(l *loaded, to config.Destination) deliver.Destination {
+	return deliver.Destination{Namespace: l.Namespace, Service: to.Service, Recipient: to.Recipient}
+}
+
+func (n *notifier) room(d *delivery) bool {
+	return n.queues.Room(d.object.GetNamespace(), destination(d.config, d.to))
 }
 
 func (d *delivery) name() string {

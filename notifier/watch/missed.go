@@ -67,7 +67,7 @@ func (r *rollouts) catchUp(ctx context.Context, rollout *unstructured.Unstructur
 				}
 			}
 			for i, condition := range l.Triggers[trigger] {
-				if condition.When == "" || condition.Err != nil {
+				if condition.When == "" || condition.Err != nil || !condition.OfStates(trigger) {
 					continue
 				}
 				for _, dest := range to {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/notifier/config"
 )
 
@@ -71,6 +72,12 @@ func NewTry(c *config.Config) *Try {
 // At are the messages about a Rollout at a time: for each of the events, and for states that begin. What is skipped is part of them.
 func (t *Try) At(ctx context.Context, s Seen, events []corev1.Event, now time.Time) ([]Due, []error) {
 	to, wrong := t.config.Subscribed(s.rollout.GetAnnotations(), s.rollout.GetLabels(), true)
+	for i := range events {
+		if e := &events[i]; s.action == nil && e.Reason == v1alpha1.EventUserAction {
+			of := *s.subject
+			of.action, s = e, Seen{&of}
+		}
+	}
 	var all []Due
 	for _, trigger := range slices.Sorted(maps.Keys(to)) {
 		for _, dest := range to[trigger] {
@@ -87,12 +94,15 @@ func (t *Try) trigger(ctx context.Context, s Seen, events []corev1.Event, trigge
 		due.Skipped = fmt.Sprintf("trigger '%s' is not configured", trigger)
 		return []Due{due}
 	}
-	if !config.OfEvents(trigger) {
-		return t.conditions(ctx, s, trigger, conditions, to, now)
+	fires := func(e *corev1.Event) bool {
+		return slices.ContainsFunc(conditions, func(c config.Condition) bool { return c.Fires(trigger, e.Reason) })
 	}
 	var all []Due
+	if slices.ContainsFunc(conditions, func(c config.Condition) bool { return c.OfStates(trigger) }) {
+		all = t.conditions(ctx, s, trigger, conditions, to, now)
+	}
 	for i := range events {
-		if config.TriggerOf(events[i].Reason) == trigger {
+		if fires(&events[i]) {
 			of := *s.subject
 			of.event = &events[i]
 			all = append(all, t.conditions(ctx, Seen{&of}, trigger, conditions, to, now)...)
@@ -108,6 +118,9 @@ func (t *Try) trigger(ctx context.Context, s Seen, events []corev1.Event, trigge
 func (t *Try) conditions(ctx context.Context, s Seen, trigger string, conditions []config.Condition, to config.Destination, now time.Time) []Due {
 	var all []Due
 	for i, condition := range conditions {
+		if s.event == nil && !condition.OfStates(trigger) || s.event != nil && !condition.Fires(trigger, s.event.Reason) {
+			continue
+		}
 		due := Due{Trigger: trigger, To: to}
 		if s.event != nil {
 			due.Event = s.event.Reason

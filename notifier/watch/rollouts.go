@@ -37,12 +37,16 @@ func (r *rollouts) Reconcile(ctx context.Context, request reconcile.Request) (re
 		if uid, ok := r.uids.Get(request.NamespacedName); ok {
 			r.memory.forget(uid.(types.UID), "")
 		}
+		r.meters.forget(request.Namespace, request.Name)
 		return reconcile.Result{}, nil
 	}
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	r.uids.Add(request.NamespacedName, rollout.GetUID())
+	if err := r.count(ctx, rollout); err != nil {
+		return reconcile.Result{}, err
+	}
 	all, err := r.configs.of(ctx, request.Namespace)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -97,7 +101,7 @@ func (r *rollouts) trigger(ctx context.Context, s *subject, l *loaded, trigger s
 	fits = true
 	var over []string
 	for i, condition := range l.Triggers[trigger] {
-		if condition.When == "" || condition.Err != nil {
+		if condition.When == "" || condition.Err != nil || !condition.OfStates(trigger) {
 			continue
 		}
 		met, err := condition.Met(ctx, vars, now)

@@ -151,6 +151,10 @@ func (n *notifier) begin(ctx context.Context, m manager.Manager, o Options) erro
 		return err
 	}
 	n.since = since
+	byReason := func(o client.Object) []string { return []string{o.(*corev1.Event).Reason} }
+	if err := m.GetFieldIndexer().IndexField(ctx, &corev1.Event{}, reasonField, byReason); err != nil {
+		return fmt.Errorf("index events: %w", err)
+	}
 	parallel := controller.Options{MaxConcurrentReconciles: 4}
 	r := &rollouts{notifier: n, uids: lru.New(1 << 16)}
 	err = ctrl.NewControllerManagedBy(m).Named("rollouts").For(kind("Rollout")).

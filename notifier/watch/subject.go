@@ -3,6 +3,7 @@ package watch
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/notifier/dora"
 	"github.com/sluice-delivery/sluice/notifier/facts"
 )
 
@@ -26,6 +28,9 @@ type subject struct {
 	runs []any
 	// stable is the pod template of the stable version while another is rolled out, nil otherwise.
 	stable map[string]any
+	// action is what a user did last in this update, stepped when its latest step was completed.
+	action  *corev1.Event
+	stepped time.Time
 	// event is what happened, nil on the way of states.
 	event *corev1.Event
 	// missed is when a state began that is over, zero for what is so now.
@@ -55,9 +60,51 @@ func about(ctx context.Context, reader, live client.Reader, object *unstructured
 	if s.runs, err = runsOf(ctx, reader, s.rollout); err != nil {
 		return nil, err
 	}
-	s.stable, err = stableOf(ctx, live, s.rollout)
-	return s, err
+	if s.stable, err = stableOf(ctx, live, s.rollout); err != nil {
+		return nil, err
+	}
+	return s, s.recent(ctx, reader)
 }
+
+// recent looks at the events of the update that is under way, or ended last.
+func (s *subject) recent(ctx context.Context, reader client.Reader) error {
+	started, _, _ := unstructured.NestedString(s.rollout.Object, "status", "duration", "rolloutStartedAt")
+	begun, err := time.Parse(time.RFC3339, started)
+	if err != nil {
+		return nil //nolint:nilerr // nothing is known of an update
+	}
+	if s.action, err = s.latest(ctx, reader, v1alpha1.EventUserAction, begun); err != nil {
+		return err
+	}
+	step, err := s.latest(ctx, reader, v1alpha1.EventRolloutStepCompleted, begun)
+	if step != nil {
+		s.stepped = happened(step)
+	}
+	return err
+}
+
+// latest is the Rollout's latest event with a reason since a time, nil if there is none.
+func (s *subject) latest(ctx context.Context, reader client.Reader, reason string, since time.Time) (*corev1.Event, error) {
+	var list corev1.EventList
+	err := reader.List(ctx, &list, client.InNamespace(s.rollout.GetNamespace()), client.MatchingFields{reasonField: reason}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list events: %w", err)
+	}
+	var latest *corev1.Event
+	for i := range list.Items {
+		e := &list.Items[i]
+		if e.InvolvedObject.UID != s.rollout.GetUID() || !ours(e) || happened(e).Before(since) {
+			continue
+		}
+		if latest == nil || happened(e).After(happened(latest)) {
+			latest = e
+		}
+	}
+	return latest, nil
+}
+
+// reasonField is the field by which events are looked up.
+const reasonField = "reason"
 
 // stableOf is the pod template that an update replaces, nil without an update.
 func stableOf(ctx context.Context, live client.Reader, rollout *unstructured.Unstructured) (map[string]any, error) {
@@ -163,8 +210,9 @@ func (s *subject) variables(l *loaded, trigger string, now time.Time) map[string
 	// What belongs to no Rollout is shown under that name, as Argo Rollouts does.
 	rollout := cmp.Or(s.rollout, s.object)
 	vars["rollout"] = runtime.DeepCopyJSON(rollout.Object)
-	vars["explain"] = facts.Explain(rollout.Object)
-	vars["links"] = facts.Links(rollout.GetAnnotations())
+	vars["explain"] = facts.Explain(rollout.Object, s.runs)
+	vars["links"] = facts.Links(rollout.Object, l.Dashboard)
+	s.lasting(vars, rollout, l, now)
 	vars["analysis"] = facts.Failing(s.judged())
 	vars["diff"] = []any{}
 	if s.stable != nil {
@@ -187,6 +235,39 @@ func (s *subject) variables(l *loaded, trigger string, now time.Time) map[string
 		}
 	}
 	return vars
+}
+
+// lasting adds how long something has lasted, who did something, and what that is as a CDEvent.
+func (s *subject) lasting(vars map[string]any, rollout *unstructured.Unstructured, l *loaded, now time.Time) {
+	record := dora.Parse(rollout.GetAnnotations()[dora.Annotation])
+	degraded := facts.Degraded(rollout.Object, now)
+	vars["waiting"], vars["degraded"] = facts.Waiting(rollout.Object, now), degraded
+	vars["step"] = facts.Step(rollout.Object, s.runs, s.stepped, now)
+	vars["delivery"] = record.Variable()
+	action, at := s.action, now
+	o := facts.Occurrence{Source: cmp.Or(l.Source, "sluice-notifier"), ID: string(rollout.GetUID()), At: now, Stable: s.stable}
+	if s.event != nil {
+		o.Reason, o.At = s.event.Reason, happened(s.event)
+		o.ID = fmt.Sprintf("%s-%d", s.event.UID, s.event.Count)
+		if s.event.Reason == v1alpha1.EventUserAction {
+			action = s.event
+		}
+	} else {
+		o.Incident, _ = degraded["since"].(string)
+		o.Incident = cmp.Or(record.Failing, o.Incident, record.Failed)
+		o.ID += o.Incident
+		if began, err := time.Parse(time.RFC3339, cmp.Or(record.Failing, record.Restored)); err == nil {
+			o.At = began
+		}
+	}
+	if action != nil {
+		at = happened(action)
+	}
+	vars["by"] = facts.By(action, at)
+	vars["cdevent"] = nil
+	if e := facts.CDEvent(rollout.Object, o); e != nil {
+		vars["cdevent"] = e
+	}
 }
 
 // judged are the AnalysisRuns whose failures are shown.
