@@ -73,7 +73,7 @@ func (r *ByWeight) followServices(w *weight) {
 		r.settle(w)
 	case r.EnforceMaxSurge && r.bothSendElsewhere():
 		w.is(r.canary.MaxWeight, "both services send to it, and the stable one has to be free for the stable version")
-	case r.split.Now > 0 && r.bothSendToStable():
+	case r.bothSendToStable():
 		w.is(0, "both services send to the stable version, whatever the weight")
 	}
 }
@@ -164,12 +164,12 @@ func (r *ByWeight) bothSendElsewhere() bool {
 	return r.want.Stable() != nil && c != r.want.Stable() && r.bothSendTo(c)
 }
 
-// bothSendToStable reports whether both Services are known to send to the stable version, somebody having pointed the canary one there, and it has a
+// bothSendToStable reports whether the canary has a weight, and both Services are known to send to the stable version, somebody having pointed the canary one there, and it has a
 // pod. It carries everything then, and a weight changes nothing: the canary Service is freed at once, and not when the stable version has
 // the pods for that, which may find no room beside those of the new one.
 func (r *ByWeight) bothSendToStable() bool {
 	stable := r.want.Stable()
-	if stable.Certain() == 0 || !r.bothSendTo(stable) {
+	if r.split.Now == 0 || stable.Certain() == 0 || !r.bothSendTo(stable) {
 		return false
 	}
 	if !r.world.ServicesLive { // a cache may not have what an earlier pass pointed
