@@ -72,7 +72,7 @@ func page(t *testing.T, address string) string {
 
 // What Argo Rollouts' catalog does not have: who promoted and who rolled back, what waits for a user and is degraded for too long, CDEvents, and the
 // keys of DORA, each update counted once although the process is killed in between.
-func TestC44WhoDidWhatAndHowOften(t *testing.T) {
+func TestWhoDidWhatAndHowOften(t *testing.T) {
 	ns := playtest.New(t)
 	channel, slackURL := slack(t, "xoxb-1")
 	collector, server := webhook(t, nil)
