@@ -30,3 +30,18 @@ func TestCustomKinds(t *testing.T) {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
 }
+
+// Whoever may write Rollouts of one namespace writes nothing that is in none, whatever the controller may do.
+func TestKindsOfNoNamespaceAreUnknown(t *testing.T) {
+	mapper := meta.NewDefaultRESTMapper(nil)
+	shared := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "GlobalProxy"}
+	owned := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Proxy"}
+	mapper.Add(shared, meta.RESTScopeRoot)
+	mapper.Add(owned, meta.RESTScopeNamespace)
+	r := &routes{mapper: mapper}
+	for gvk, want := range map[schema.GroupVersionKind]bool{shared: false, owned: true, owned.GroupVersion().WithKind("Other"): false} {
+		if got, err := r.knows(gvk); got != want || err != nil {
+			t.Errorf("%s: %t %v, want %t", gvk.Kind, got, err, want)
+		}
+	}
+}

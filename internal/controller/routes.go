@@ -123,16 +123,17 @@ func (r *routes) follows(gvk schema.GroupVersionKind) bool {
 	return slices.Contains(r.watched, gvk)
 }
 
-// knows reports whether the cluster knows a kind.
+// knows reports whether the cluster has a kind of objects in namespaces. One that is cluster-scoped belongs to nobody who may write Rollouts, and a
+// request for it with a namespace would be answered.
 func (r *routes) knows(gvk schema.GroupVersionKind) (bool, error) {
-	_, err := r.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	found, err := r.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
 	case meta.IsNoMatchError(err):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("ask the cluster for %s: %w", gvk, err)
 	}
-	return true, nil
+	return found.Scope.Name() == meta.RESTScopeNameNamespace, nil
 }
 
 func emptyOf(gvk schema.GroupVersionKind) *unstructured.Unstructured {

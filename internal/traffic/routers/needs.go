@@ -54,7 +54,7 @@ func (r unserved) Render(want traffic.Split, have traffic.Objects) (traffic.Obje
 	for i, problem := range problems {
 		for _, kind := range r.kinds {
 			if custom := spec.IsCustomKind(kind); custom && strings.HasPrefix(problem.Missing, kind.Kind+" ") {
-				problems[i].Text = fmt.Sprintf("%s: the cluster does not have the kind %s in this version: install its CRD, or fix apiVersion and kind", problem.Missing, kind)
+				problems[i].Text = fmt.Sprintf("%s: the cluster does not have the kind %s in this version, or it is cluster-scoped: install its CRD, or name a namespaced kind", problem.Missing, kind)
 			}
 			if need, known := needs[kind.Group]; known && strings.HasPrefix(problem.Missing, kind.Kind+" ") {
 				problems[i].Text = fmt.Sprintf("%s: the cluster does not have the kind %s: install %s, for example with: %s", problem.Missing, kind, need.product, need.install)

@@ -29,7 +29,7 @@ func TestAKindThatTheClusterLacks(t *testing.T) {
 		"it lacks a kind that is named by it": {
 			custom,
 			[]schema.GroupKind{kind("projectcontour.io", "HTTPProxy")},
-			"does not have the kind HTTPProxy.projectcontour.io in this version: install its CRD, or fix apiVersion and kind",
+			"does not have the kind HTTPProxy.projectcontour.io in this version, or it is cluster-scoped: install its CRD, or name a namespaced kind",
 		},
 		"it has neither": {traefik, []schema.GroupKind{kind("traefik.containo.us", "TraefikService"), kind("traefik.io", "TraefikService")}, "install Traefik"},
 	} {
