@@ -209,8 +209,8 @@ func consentsOf(object *unstructured.Unstructured) (all []spec.RouteConsent) {
 			continue
 		}
 		for _, to := range grant.Spec.To {
-			if routers.WritesKind(schema.GroupKind{Group: to.Group, Kind: to.Kind}) {
-				all = append(all, spec.RouteConsent{From: from.Namespace, Kind: to.Kind, Namespace: object.GetNamespace(), Name: to.Name})
+			if kind := (schema.GroupKind{Group: to.Group, Kind: to.Kind}); routers.WritesKind(kind) {
+				all = append(all, spec.RouteConsent{From: from.Namespace, Kind: kind, Namespace: object.GetNamespace(), Name: to.Name})
 			}
 		}
 	}

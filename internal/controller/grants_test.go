@@ -30,21 +30,24 @@ func TestWhatReferenceGrantsAllow(t *testing.T) {
 	}{
 		"one route": {
 			`{from: [{group: argoproj.io, kind: Rollout, namespace: team-a}], to: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: shop}]}`,
-			[]spec.RouteConsent{{From: "team-a", Kind: "HTTPRoute", Namespace: "edge", Name: "shop"}},
+			[]spec.RouteConsent{{From: "team-a", Kind: gatewayKind("HTTPRoute"), Namespace: "edge", Name: "shop"}},
 		},
 		"all of two kinds, to two namespaces": {
 			`{from: [{group: argoproj.io, kind: Rollout, namespace: a}, {group: argoproj.io, kind: Rollout, namespace: b}],
 				to: [{group: gateway.networking.k8s.io, kind: GRPCRoute}, {group: gateway.networking.k8s.io, kind: TLSRoute}]}`,
 			[]spec.RouteConsent{
-				{From: "a", Kind: "GRPCRoute", Namespace: "edge"},
-				{From: "a", Kind: "TLSRoute", Namespace: "edge"},
-				{From: "b", Kind: "GRPCRoute", Namespace: "edge"},
-				{From: "b", Kind: "TLSRoute", Namespace: "edge"},
+				{From: "a", Kind: gatewayKind("GRPCRoute"), Namespace: "edge"},
+				{From: "a", Kind: gatewayKind("TLSRoute"), Namespace: "edge"},
+				{From: "b", Kind: gatewayKind("GRPCRoute"), Namespace: "edge"},
+				{From: "b", Kind: gatewayKind("TLSRoute"), Namespace: "edge"},
 			},
 		},
-		"routes that may name Services":  {`{from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: a}], to: [{group: "", kind: Service}]}`, nil},
-		"Services for Rollouts":          {`{from: [{group: argoproj.io, kind: Rollout, namespace: a}], to: [{group: "", kind: Service}]}`, nil},
-		"a kind of another group":        {`{from: [{group: argoproj.io, kind: Rollout, namespace: a}], to: [{group: example.com, kind: HTTPRoute}]}`, nil},
+		"routes that may name Services": {`{from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: a}], to: [{group: "", kind: Service}]}`, nil},
+		"Services for Rollouts":         {`{from: [{group: argoproj.io, kind: Rollout, namespace: a}], to: [{group: "", kind: Service}]}`, nil},
+		"a kind of another group": {
+			`{from: [{group: argoproj.io, kind: Rollout, namespace: a}], to: [{group: example.com, kind: HTTPRoute}]}`,
+			[]spec.RouteConsent{{From: "a", Kind: schema.GroupKind{Group: "example.com", Kind: "HTTPRoute"}, Namespace: "edge"}},
+		},
 		"another kind of ours":           {`{from: [{group: argoproj.io, kind: Experiment, namespace: a}], to: [{group: gateway.networking.k8s.io, kind: HTTPRoute}]}`, nil},
 		"gateways":                       {`{from: [{group: argoproj.io, kind: Rollout, namespace: a}], to: [{group: gateway.networking.k8s.io, kind: Gateway}]}`, nil},
 		"nobody":                         {`{from: [{group: argoproj.io, kind: Rollout}], to: [{group: gateway.networking.k8s.io, kind: HTTPRoute}]}`, nil},
@@ -64,15 +67,22 @@ func TestWhatReferenceGrantsAllow(t *testing.T) {
 			}
 		})
 	}
-	policy := spec.Policy{Consents: []spec.RouteConsent{{From: "a", Kind: "HTTPRoute", Namespace: "edge", Name: "shop"}}}
+	policy := spec.Policy{Consents: []spec.RouteConsent{{From: "a", Kind: gatewayKind("HTTPRoute"), Namespace: "edge", Name: "shop"}}}
 	for route, want := range map[[4]string]bool{
 		{"a", "HTTPRoute", "edge", "shop"}: true, {"b", "HTTPRoute", "edge", "shop"}: false, {"a", "GRPCRoute", "edge", "shop"}: false,
 		{"a", "HTTPRoute", "other", "shop"}: false, {"a", "HTTPRoute", "edge", "pay"}: false,
 	} {
-		if policy.AllowsRoute(route[0], route[1], route[2], route[3]) != want {
+		if policy.AllowsRoute(route[0], gatewayKind(route[1]), route[2], route[3]) != want {
 			t.Errorf("%v is allowed: %t, want %t", route, !want, want)
 		}
 	}
+	if policy.AllowsRoute("a", schema.GroupKind{Group: "example.com", Kind: "HTTPRoute"}, "edge", "shop") {
+		t.Error("consent for a kind of one group counts for another group")
+	}
+}
+
+func gatewayKind(kind string) schema.GroupKind {
+	return schema.GroupKind{Group: "gateway.networking.k8s.io", Kind: kind}
 }
 
 // grantless is a cluster that lacks the kind, or does not let the controller list or watch it.

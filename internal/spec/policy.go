@@ -29,8 +29,11 @@ type Policy struct {
 
 // RouteConsent lets the Rollouts of one namespace use routes of another one.
 type RouteConsent struct {
-	// From is the Rollouts' namespace; Kind and Namespace are the routes', and Name that of one of them, empty for all.
-	From, Kind, Namespace, Name string
+	// From is the Rollouts' namespace; Kind and Namespace are the routes', and Name that of one of them, empty for all. Kinds of several groups have
+	// the same name, and the owner allows one.
+	From            string
+	Kind            schema.GroupKind
+	Namespace, Name string
 }
 
 // AnyNamespace stands for all namespaces in a list.
@@ -50,7 +53,7 @@ func (p Policy) AllowsRoutesIn(namespace string) bool {
 }
 
 // AllowsRoute reports whether Rollouts of a namespace may use a route of another one.
-func (p Policy) AllowsRoute(from, kind, namespace, name string) bool {
+func (p Policy) AllowsRoute(from string, kind schema.GroupKind, namespace, name string) bool {
 	return p.AllowsRoutesIn(namespace) || slices.ContainsFunc(p.Consents, func(c RouteConsent) bool {
 		return c.From == from && c.Kind == kind && c.Namespace == namespace && (c.Name == "" || c.Name == name)
 	})

@@ -13,7 +13,7 @@ import (
 // MayUse reports whether a Rollout may use the object that a reference names, nil being one that does not exist: one of its own namespace, or
 // one of another namespace whose owner, or the operator, lets it.
 func MayUse(owner Owner, policy spec.Policy, ref Key, object *unstructured.Unstructured) bool {
-	return ref.Namespace == owner.Namespace || policy.AllowsRoute(owner.Namespace, ref.Kind, ref.Namespace, ref.Name) ||
+	return ref.Namespace == owner.Namespace || policy.AllowsRoute(owner.Namespace, ref.GroupKind(), ref.Namespace, ref.Name) ||
 		object != nil && Admits(object, owner.Namespace)
 }
 
