@@ -180,13 +180,17 @@ func TestEnvironment(t *testing.T) {
 // What a plugin does wrong is an error that says so, and the next call after the back-off finds a new process.
 func TestFailures(t *testing.T) {
 	for metric, want := range map[string][]string{
-		"hangs":   {"did not answer Run within 2s"},
+		"hangs":   {"did not answer Run within 5s"},
 		"crashes": {"Run rpc call error", "EOF"},
 		"huge":    {"the answer is larger than 4 MiB"},
 	} {
 		t.Run(metric, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, `[{name: example/metric, location: SELF, timeout: 2s}]`)
+			timeout := "2m" // a busy machine takes seconds to make a huge answer
+			if metric == "hangs" {
+				timeout = "5s"
+			}
+			s := newStage(t, fmt.Sprintf(`[{name: example/metric, location: SELF, timeout: %s}]`, timeout))
 			before := s.mustRun("pid").Value
 			_, err := s.run(metric)
 			wantError(t, err, append(want, `metric plugin "example/metric"`)...)
