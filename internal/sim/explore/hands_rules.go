@@ -167,11 +167,12 @@ func (r *rules) anyPods(o plan.Observed) string {
 
 // canaryRepaired checks that a pass leaves no Service of a canary without a router at a version that is not there, where one can answer.
 func (r *rules) canaryRepaired(p sim.Pass, c spec.Canary, status v1alpha1.RolloutStatus) {
-	left := r.anyPods(p.Observed)
-	if left == "" || c.Traffic != nil {
+	left, names := r.anyPods(p.Observed), []string{c.CanaryService.Name, c.StableService.Name}
+	missing := func(name string) bool { return name != "" && selectedBehind(p, name) == nil } // and the spec cannot be carried out
+	if left == "" || c.Traffic != nil || slices.ContainsFunc(names, missing) {
 		return
 	}
-	for _, name := range []string{c.CanaryService.Name, c.StableService.Name} {
+	for _, name := range names {
 		if s := selectedBehind(p, name); s != nil && selected(s) != "" && find(p.Observed, selected(s)) == nil && selected(s) != status.CurrentPodHash {
 			r.history.fail("repair", "%s is left at %s, which is no version", name, selected(s))
 		}
