@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
@@ -80,6 +81,7 @@ func webhook(t *testing.T, answer func(http.ResponseWriter, *http.Request) bool)
 		if err != nil {
 			t.Error(err)
 		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		if answer == nil || answer(w, r) {
 			got.add(r.Method + " " + r.URL.Path + " " + string(body))
 		}
