@@ -31,7 +31,7 @@ func main() {
 	page := flag.String("page", "docs/reliability.md", "write the table of the figures into this page")
 	flag.Parse()
 	debug.SetGCPercent(800) // states are many and short-lived, and there is memory
-	debug.SetMemoryLimit(5 << 30)
+	debug.SetMemoryLimit(10 << 30)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, *world, *way, check.Limits{States: *states, Workers: *workers}, paper{*figures, *page})
 	stop()

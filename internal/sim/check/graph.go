@@ -62,7 +62,7 @@ type link struct {
 }
 
 // kept is how many places a search remembers as they are. The others are built again where a state with more left comes to them.
-const kept = 200_000
+const kept = 100_000
 
 // graph is the places of a world.
 type graph struct {
