@@ -31,7 +31,7 @@ func TestCustomKinds(t *testing.T) {
 	}
 }
 
-// Whoever may write Rollouts of one namespace writes nothing that is in none, whatever the controller may do.
+// The author of a Rollout cannot change cluster-scoped objects, even if the controller has the right to.
 func TestKindsOfNoNamespaceAreUnknown(t *testing.T) {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	shared := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "GlobalProxy"}

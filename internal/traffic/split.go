@@ -112,3 +112,15 @@ const (
 	Prefix MatchKind = "prefix"
 	Regex  MatchKind = "regex" // in the syntax of the router
 )
+
+// AndAll is what several places of one router show together. It reports false if there are none.
+func AndAll(shown []Interval) (Interval, bool) {
+	if len(shown) == 0 {
+		return Interval{}, false
+	}
+	all := shown[0]
+	for _, one := range shown[1:] {
+		all = all.And(one)
+	}
+	return all, true
+}

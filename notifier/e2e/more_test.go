@@ -76,7 +76,7 @@ func TestWhoDidWhatAndHowOften(t *testing.T) {
 	ns := playtest.New(t)
 	channel, slackURL := slack(t, "xoxb-1")
 	collector, server := webhook(t, func(_ http.ResponseWriter, r *http.Request) bool {
-		body, err := io.ReadAll(r.Body) // other tests leave Rollouts, whose last hour is told of, too
+		body, err := io.ReadAll(r.Body) // the notifier also reports the last hour of Rollouts that other tests left
 		return err == nil && strings.Contains(string(body), ns.Name+"/web")
 	})
 	data := shipped(t, "more.yaml", map[string]string{

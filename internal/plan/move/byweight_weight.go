@@ -164,8 +164,8 @@ func (r *ByWeight) bothSendElsewhere() bool {
 	return r.want.Stable() != nil && c != r.want.Stable() && r.bothSendTo(c)
 }
 
-// bothSendToStable reports whether the canary has a weight, and both Services are known to send to the stable version, somebody having pointed the canary one there, and it has a
-// pod. It carries everything then, and a weight changes nothing: the canary Service is freed at once, and not when the stable version has
+// bothSendToStable reports whether the canary has a weight, both Services are known to send to the stable version, since somebody pointed the canary
+// one there, and it has a pod. It carries everything then, and a weight changes nothing: the canary Service is freed at once, and not when the stable version has
 // the pods for that, which may find no room beside those of the new one.
 func (r *ByWeight) bothSendToStable() bool {
 	stable := r.want.Stable()

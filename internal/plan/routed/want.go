@@ -47,8 +47,8 @@ func (t *Want) Alone() bool {
 }
 
 // Leftover is the version that the stable Service still sends to where the new one is alone and has the canary Service: an edit pointed it there. It is
-// nil where none has pods. Between updates there is one where the stable version was gone, or no status tells of it: with enforceMaxSurge the traffic
-// comes back by weight, since there is no room for two versions that could each carry all of it.
+// nil where none has pods. Between updates there is one with enforceMaxSurge if the stable version was deleted or the status was lost: the traffic
+// returns by weight, since there is no room for two versions that could each carry all of it.
 func (t *Want) Leftover() *world.Version {
 	v := t.world.Find(t.world.ObservedSelects(t.split.StableService.Name))
 	returns := t.canary.Traffic.EnforceMaxSurge && t.update.State() == progress.Settled && t.Stable() == t.world.New

@@ -132,14 +132,7 @@ func (r router) Weight(of traffic.Split, have traffic.Objects) (traffic.Interval
 		}
 		shown = append(shown, some...)
 	}
-	if len(shown) == 0 {
-		return traffic.Interval{}, false
-	}
-	all := shown[0]
-	for _, one := range shown[1:] {
-		all = all.And(one)
-	}
-	return all, true
+	return traffic.AndAll(shown)
 }
 
 // shown are the canary's weights in one of the places that have some. It reports false if there is none, or one that cannot be read.

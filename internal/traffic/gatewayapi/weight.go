@@ -20,14 +20,7 @@ func (r router) Weight(of traffic.Split, have traffic.Objects) (traffic.Interval
 		}
 		shown = append(shown, weights...)
 	}
-	if len(shown) == 0 {
-		return traffic.Interval{}, false
-	}
-	all := shown[0]
-	for _, one := range shown[1:] {
-		all = all.And(one)
-	}
-	return all, true
+	return traffic.AndAll(shown)
 }
 
 // weights are the canary's weights in the rules that name the stable Service, other than managed ones. It reports false if there is no such
