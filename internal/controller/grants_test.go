@@ -98,7 +98,7 @@ func (g *grantless) RESTMapping(kind schema.GroupKind, _ ...string) (*meta.RESTM
 	if !g.known {
 		return nil, &meta.NoKindMatchError{GroupKind: kind}
 	}
-	return &meta.RESTMapping{}, nil
+	return &meta.RESTMapping{Scope: meta.RESTScopeNamespace}, nil
 }
 
 func (g *grantless) List(context.Context, client.ObjectList, ...client.ListOption) error {
