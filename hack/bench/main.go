@@ -28,10 +28,13 @@ type wishes struct {
 	// hostile is how many objects of another tenant one rollout is timed beside.
 	hostile     int
 	onlyHostile bool
-	strategies  []strategy
-	into        string
-	trace       bool
-	profile     string
+	// analyses are how many AnalysisRuns measure at once.
+	analyses     int
+	onlyAnalyses bool
+	strategies   []strategy
+	into         string
+	trace        bool
+	profile      string
 }
 
 func main() {
@@ -59,6 +62,8 @@ func readWishes(args []string) (wishes, error) {
 	flags.IntVar(&w.replicas, "replicas", 3, "how many pods each has")
 	flags.IntVar(&w.idle, "idle", 5000, "how many rollouts without pods to leave idle; 0 to leave this out")
 	flags.IntVar(&w.hostile, "hostile", 10000, "how many objects of a hostile tenant to time another's rollout beside; 0 to leave this out")
+	flags.IntVar(&w.analyses, "analyses", 1000, "how many AnalysisRuns to measure every ten seconds; 0 to leave this out")
+	flags.BoolVar(&w.onlyAnalyses, "only-analyses", false, "measure nothing but -analyses")
 	names := flags.String("strategies", "", "comma-separated strategies; empty for all: "+strings.Join(strategyNames(), ", "))
 	flags.StringVar(&w.into, "into", "", "file to write the result into, between its marks")
 	onlyHostile := flags.Bool("only-hostile", false, "measure nothing but -hostile")
@@ -76,8 +81,8 @@ func readWishes(args []string) (wishes, error) {
 	if len(w.strategies) == 0 {
 		return w, fmt.Errorf("-strategies %q names none of %s", *names, strings.Join(strategyNames(), ", "))
 	}
-	if w.rollouts < 1 || w.replicas < 1 || w.many < 0 || w.idle < 0 || w.hostile < 0 {
-		return w, errors.New("-rollouts and -replicas must be 1 or more, and -many, -idle and -hostile 0 or more")
+	if w.rollouts < 1 || w.replicas < 1 || w.many < 0 || w.idle < 0 || w.hostile < 0 || w.analyses < 0 {
+		return w, errors.New("-rollouts and -replicas must be 1 or more, and -many, -idle, -hostile and -analyses 0 or more")
 	}
 	return w, nil
 }
@@ -160,8 +165,15 @@ func (f *field) parts(r *report) []part {
 		r.hostile, err = f.measureHostile(ctx, f.wishes.hostile)
 		return err
 	}}
-	if f.wishes.onlyHostile {
+	analyses := part{fmt.Sprintf("%d AnalysisRuns", f.wishes.analyses), func(ctx context.Context) (err error) {
+		r.analyses, err = f.measureAnalyses(ctx, f.wishes.analyses)
+		return err
+	}}
+	switch {
+	case f.wishes.onlyHostile:
 		return []part{hostile}
+	case f.wishes.onlyAnalyses:
+		return []part{analyses}
 	}
 	for _, s := range f.wishes.strategies {
 		herd(s, f.wishes.rollouts)
@@ -178,6 +190,9 @@ func (f *field) parts(r *report) []part {
 			r.handOver, err = f.measureHandOver(ctx)
 			return err
 		}})
+	if f.wishes.analyses > 0 {
+		parts = append(parts, analyses)
+	}
 	if f.wishes.idle > 0 {
 		parts = append(parts, part{fmt.Sprintf("%d idle rollouts", f.wishes.idle), func(ctx context.Context) (err error) {
 			r.idle, err = f.measureIdle(ctx, f.wishes.idle)

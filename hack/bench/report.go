@@ -21,6 +21,7 @@ type report struct {
 	handOver timings
 	idle     idle
 	hostile  hostile
+	analyses analyses
 	// yardstick is what the machine needed for the same work after each part.
 	yardstick []time.Duration
 }
@@ -80,6 +81,12 @@ func (r report) writeRest(w *bytes.Buffer) {
 	if r.idle.rollouts > 0 {
 		fmt.Fprintf(w, "**Idle**, %d rollouts: a controller that starts has looked at all of them after %.1f s (%.1f s of CPU) and holds %s MB. It writes %d times on a restart (0) and %d times on a resync (0).\n",
 			r.idle.rollouts, r.idle.caughtUp.Seconds(), r.idle.cpu.Seconds(), megabytes(r.idle.resident), r.idle.restart, r.idle.resync)
+	}
+	if a := r.analyses; a.runs > 0 && a.measured > 0 {
+		fmt.Fprintf(w, "\n**Analyses**, %d AnalysisRuns that each measure every %s, for %s: of %d measurements, the median is %s ms late, the 99th percentile %s ms (1000), and the worst %s ms. "+
+			"The controller needs %.1f s of CPU, and holds at most %s MB and %d goroutines in the first half of this time, %s MB and %d in the second.\n",
+			a.runs, analysisInterval, analysisTime, a.measured, millis(a.late.median), millis(a.late.p99), millis(a.late.worst),
+			a.cpu.Seconds(), megabytes(a.first.resident), a.first.goroutines, megabytes(a.last.resident), a.last.goroutines)
 	}
 	if h := r.hostile; h.beside.samples > 0 {
 		fmt.Fprintf(w, "\n**A hostile tenant** with %d objects: the reaction on another tenant's rollout has a median of %s ms and a 99th percentile of %s ms (250) in %d samples; "+
