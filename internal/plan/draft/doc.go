@@ -31,7 +31,7 @@ type Draft struct {
 	// Held: traffic would come back to the stable version, and how many pods that has is not known yet, or too few. Routers are left as they
 	// are: after a crash some may have given back more than the others, or have been given more than the status tells.
 	Held bool
-	// Cramped is why the new version does not get all its pods, and the remedy; empty if it gets them.
+	// Cramped is why the new version, or the stable one beside it, does not get all its pods, and the remedy; empty if it gets them.
 	Cramped string
 	// Grow, Route, Judge, Shrink and Label are the plan's changes, in the plan's order.
 	Grow, Route, Judge, Shrink, Label []change.Change

@@ -3,6 +3,7 @@ package move
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
@@ -30,9 +31,13 @@ func (r *ByWeight) carryStable(s sizes) {
 	one.Why = fmt.Sprintf("%s of %d is %d", r.want.PortionText(weight), r.want.Replicas(), one.to)
 }
 
-// fit lets versions grow into what room there is, the stable one first, and makes room for them.
+// fit lets versions grow into what room there is, the stable one first, and makes room for them. Where the others of its update keep their pods, since they
+// carry the traffic or since a step says how many, a version lacks its own until a person makes room.
 func (r *ByWeight) fit(s sizes) {
 	free, first := r.want.Free(), r.world.New
+	var lacks []string
+	surge := r.canary.MaxSurge
+	_, pinned := r.want.CanaryScale()
 	if stable := r.want.StableBeside(); stable != nil {
 		first = stable
 	}
@@ -45,13 +50,17 @@ func (r *ByWeight) fit(s sizes) {
 		surging := r.restart.WithSurge(v, wanted)
 		one.Pods, one.to = one.Pods+surging-wanted, capacity.RoomFor(v.Desired(), surging, free)
 		free -= max(0, one.to-v.Desired())
-		if lacks := wanted - one.to; lacks > 0 && r.EnforceMaxSurge && v == r.world.New {
-			r.draft.Cramped = fmt.Sprintf("enforceMaxSurge leaves no room for %d of %s beside those that carry the traffic: raise canary.maxSurge from %d to %d",
-				lacks, capacity.Pods(wanted), r.canary.MaxSurge, r.canary.MaxSurge+lacks)
+		if n := wanted - one.to; n > 0 && r.EnforceMaxSurge && (v == r.world.New || pinned) {
+			which := map[bool]string{true: "new", false: "stable"}[v == r.world.New]
+			lacks = append(lacks, fmt.Sprintf("%d of %s of the %s version", n, capacity.Pods(wanted), which))
+			surge += n
 		}
 		if v == first {
 			r.giveRoom(s, v, wanted)
 		}
+	}
+	if len(lacks) > 0 {
+		r.draft.Cramped = fmt.Sprintf("enforceMaxSurge leaves no room for %s: raise canary.maxSurge from %d to %d", strings.Join(lacks, " and "), r.canary.MaxSurge, surge)
 	}
 }
 

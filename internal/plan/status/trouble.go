@@ -29,14 +29,15 @@ const firstDoubt = 10 * time.Second
 // written.
 func (p *Status) doubt() {
 	v, last := p.short(), p.update.Condition(v1alpha1.ConditionProgressing)
+	still := p.world.Now.Sub(last.LastUpdateTime.Time)
+	late := last.Reason == v1alpha1.ReasonProgressDeadlineExceeded || still > p.world.Spec.ProgressDeadline
 	if v == nil || p.update.Begun || p.update.Retried || last.LastUpdateTime.IsZero() {
 		p.knowsPods = true
-		if last.Reason == v1alpha1.ReasonProgressDeadlineExceeded {
+		if late {
 			p.trouble = p.draft.Cramped
 		}
 		return
 	}
-	still := p.world.Now.Sub(last.LastUpdateTime.Time)
 	first := min(firstDoubt, p.world.Spec.ProgressDeadline)
 	for again := first; again < p.world.Spec.ProgressDeadline; again *= 2 {
 		if still < again {
@@ -53,7 +54,6 @@ func (p *Status) doubt() {
 		p.journal.Need(change.NeedPods{Hash: v.Hash})
 		return
 	}
-	late := last.Reason == v1alpha1.ReasonProgressDeadlineExceeded || still > p.world.Spec.ProgressDeadline
 	t := troublesOf(pods, v.Desired(), late)
 	t.refusal = refusal
 	p.trouble, p.knowsPods = t.String(), true

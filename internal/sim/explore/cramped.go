@@ -34,7 +34,7 @@ func (r *rules) spares(rs *appsv1.ReplicaSet, s spec.Rollout, c spec.Canary) boo
 }
 
 // roomier is what the message of such a Rollout asks for.
-var roomier = regexp.MustCompile(`^ProgressDeadlineExceeded: .* enforceMaxSurge leaves no room .*: raise canary\.maxSurge from \d+ to (\d+)$`)
+var roomier = regexp.MustCompile(`^(?:ProgressDeadlineExceeded|RolloutAborted): .* enforceMaxSurge leaves no room .*: raise canary\.maxSurge from \d+ to (\d+)$`)
 
 // makeRoom does what the message says.
 func (h *history) makeRoom() {

@@ -379,6 +379,9 @@ func (h *history) goOn() {
 	case s.Abort:
 		h.rules.abortEnds()
 		h.rules.woundUp()
+		if roomier.MatchString(s.Message) {
+			h.makeRoom()
+		}
 		h.log("%s retry", h.world.Elapsed())
 		h.user(h.world.Retry)
 	case s.Phase == v1alpha1.RolloutPhasePaused:
