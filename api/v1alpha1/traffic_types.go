@@ -1,6 +1,10 @@
 package v1alpha1
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // RolloutTrafficRouting configures the traffic routers that split traffic between the versions. You can set several; all of them get
 // the same weights.
@@ -323,7 +327,7 @@ type ApisixRoute struct {
 // GatewayAPITrafficRouting splits traffic with the weights of backendRefs in Gateway API routes. For each kind of route, set one name
 // or a list. The fields have the same names as the settings of the Gateway API plugin.
 //
-// +kubebuilder:validation:XValidation:rule=`(has(self.httpRoute) && size(self.httpRoute) > 0) || (has(self.httpRoutes) && size(self.httpRoutes) > 0) || (has(self.grpcRoute) && size(self.grpcRoute) > 0) || (has(self.grpcRoutes) && size(self.grpcRoutes) > 0) || (has(self.tcpRoute) && size(self.tcpRoute) > 0) || (has(self.tcpRoutes) && size(self.tcpRoutes) > 0) || (has(self.tlsRoute) && size(self.tlsRoute) > 0) || (has(self.tlsRoutes) && size(self.tlsRoutes) > 0)`,message=`name at least one route: httpRoute, grpcRoute, tcpRoute or tlsRoute, or a list of several such as httpRoutes`,reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule=`(has(self.httpRoute) && size(self.httpRoute) > 0) || (has(self.httpRoutes) && size(self.httpRoutes) > 0) || (has(self.grpcRoute) && size(self.grpcRoute) > 0) || (has(self.grpcRoutes) && size(self.grpcRoutes) > 0) || (has(self.tcpRoute) && size(self.tcpRoute) > 0) || (has(self.tcpRoutes) && size(self.tcpRoutes) > 0) || (has(self.tlsRoute) && size(self.tlsRoute) > 0) || (has(self.tlsRoutes) && size(self.tlsRoutes) > 0) || has(self.httpRouteSelector) || has(self.grpcRouteSelector) || has(self.tcpRouteSelector) || has(self.tlsRouteSelector)`,message=`name at least one route: httpRoute, grpcRoute, tcpRoute or tlsRoute, a list of several such as httpRoutes, or a selector such as httpRouteSelector`,reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule=`!((has(self.httpRoute) && size(self.httpRoute) > 0) && (has(self.httpRoutes) && size(self.httpRoutes) > 0))`,message=`set only one of httpRoute and httpRoutes`,fieldPath=`.httpRoutes`,reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule=`!((has(self.grpcRoute) && size(self.grpcRoute) > 0) && (has(self.grpcRoutes) && size(self.grpcRoutes) > 0))`,message=`set only one of grpcRoute and grpcRoutes`,fieldPath=`.grpcRoutes`,reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule=`!((has(self.tcpRoute) && size(self.tcpRoute) > 0) && (has(self.tcpRoutes) && size(self.tcpRoutes) > 0))`,message=`set only one of tcpRoute and tcpRoutes`,fieldPath=`.tcpRoutes`,reason=FieldValueForbidden
@@ -339,6 +343,10 @@ type GatewayAPITrafficRouting struct {
 	// +kubebuilder:validation:MaxItems=50
 	HTTPRoutes []GatewayAPIRoute `json:"httpRoutes,omitempty"`
 
+	// Labels of HTTPRoutes to split, in the namespace of the Rollout. Routes that no longer have them are sent back to the stable Service.
+	// +optional
+	HTTPRouteSelector *metav1.LabelSelector `json:"httpRouteSelector,omitempty"`
+
 	// Name of one GRPCRoute. Set this or grpcRoutes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
@@ -348,6 +356,10 @@ type GatewayAPITrafficRouting struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=50
 	GRPCRoutes []GatewayAPIRoute `json:"grpcRoutes,omitempty"`
+
+	// Labels of GRPCRoutes to split, in the namespace of the Rollout. Routes that no longer have them are sent back to the stable Service.
+	// +optional
+	GRPCRouteSelector *metav1.LabelSelector `json:"grpcRouteSelector,omitempty"`
 
 	// Name of one TCPRoute. Set this or tcpRoutes.
 	// +optional
@@ -359,6 +371,10 @@ type GatewayAPITrafficRouting struct {
 	// +kubebuilder:validation:MaxItems=50
 	TCPRoutes []GatewayAPIRoute `json:"tcpRoutes,omitempty"`
 
+	// Labels of TCPRoutes to split, in the namespace of the Rollout. Routes that no longer have them are sent back to the stable Service.
+	// +optional
+	TCPRouteSelector *metav1.LabelSelector `json:"tcpRouteSelector,omitempty"`
+
 	// Name of one TLSRoute. Set this or tlsRoutes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
@@ -368,6 +384,10 @@ type GatewayAPITrafficRouting struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=50
 	TLSRoutes []GatewayAPIRoute `json:"tlsRoutes,omitempty"`
+
+	// Labels of TLSRoutes to split, in the namespace of the Rollout. Routes that no longer have them are sent back to the stable Service.
+	// +optional
+	TLSRouteSelector *metav1.LabelSelector `json:"tlsRouteSelector,omitempty"`
 
 	// Namespace of the routes. Defaults to the Rollout's namespace. Another namespace needs permission: the controller's flag
 	// --gateway-route-namespaces, or the annotation rollouts.argoproj.io/allowed-rollout-namespaces on the route.

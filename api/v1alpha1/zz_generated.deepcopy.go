@@ -1626,20 +1626,40 @@ func (in *GatewayAPITrafficRouting) DeepCopyInto(out *GatewayAPITrafficRouting) 
 		*out = make([]GatewayAPIRoute, len(*in))
 		copy(*out, *in)
 	}
+	if in.HTTPRouteSelector != nil {
+		in, out := &in.HTTPRouteSelector, &out.HTTPRouteSelector
+		*out = new(v1.LabelSelector)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.GRPCRoutes != nil {
 		in, out := &in.GRPCRoutes, &out.GRPCRoutes
 		*out = make([]GatewayAPIRoute, len(*in))
 		copy(*out, *in)
+	}
+	if in.GRPCRouteSelector != nil {
+		in, out := &in.GRPCRouteSelector, &out.GRPCRouteSelector
+		*out = new(v1.LabelSelector)
+		(*in).DeepCopyInto(*out)
 	}
 	if in.TCPRoutes != nil {
 		in, out := &in.TCPRoutes, &out.TCPRoutes
 		*out = make([]GatewayAPIRoute, len(*in))
 		copy(*out, *in)
 	}
+	if in.TCPRouteSelector != nil {
+		in, out := &in.TCPRouteSelector, &out.TCPRouteSelector
+		*out = new(v1.LabelSelector)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.TLSRoutes != nil {
 		in, out := &in.TLSRoutes, &out.TLSRoutes
 		*out = make([]GatewayAPIRoute, len(*in))
 		copy(*out, *in)
+	}
+	if in.TLSRouteSelector != nil {
+		in, out := &in.TLSRouteSelector, &out.TLSRouteSelector
+		*out = new(v1.LabelSelector)
+		(*in).DeepCopyInto(*out)
 	}
 }
 

@@ -163,14 +163,14 @@ func TestRollbackInMidFlightSkipsTheSteps(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotBuiltYetIsRefusedByName(t *testing.T) {
+func TestWhatCannotBeCarriedOutIsRefusedByName(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
 	ns.StartController()
-	const router = `{canaryService: a, stableService: b, trafficRouting: {plugins: {argoproj-labs/gatewayAPI: {tlsRouteSelector: {matchLabels: {app: web}}}}}}`
+	const router = `{canaryService: a, stableService: b, trafficRouting: {plugins: {argoproj-labs/gatewayAPI: {namespace: edge, tlsRouteSelector: {matchLabels: {app: web}}}}}}`
 	ns.CreateRollout(canary(1, router))
 	refused := ns.WaitForRollout("web", "to be refused", playtest.Degraded)
-	if want := `plugins["argoproj-labs/gatewayAPI"].tlsRouteSelector: this version of Sluice does not support the field yet`; !strings.Contains(refused.Status.Message, want) {
+	if want := `plugins["argoproj-labs/gatewayAPI"].tlsRouteSelector: selects in the namespace of the Rollout only`; !strings.Contains(refused.Status.Message, want) {
 		t.Errorf("message %q does not name %s", refused.Status.Message, want)
 	}
 	if n := len(ns.ReplicaSets()); n != 0 {

@@ -258,6 +258,9 @@ func (r *routes) waitsForKind(ro *v1alpha1.Rollout) bool {
 		at := ref.Field + ref.Kind
 		known[at] = known[at] || isReadLive(ref.Kind) || r.follows(ref.GroupVersionKind)
 	}
+	for _, s := range routers.Selections(ro) {
+		known[s.Field] = r.follows(s.GroupVersionKind)
+	}
 	return slices.Contains(slices.Collect(maps.Values(known)), false)
 }
 

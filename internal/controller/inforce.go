@@ -53,7 +53,7 @@ func (r *Rollouts) inForce(ctx context.Context, seen plan.Observed, p plan.Plan)
 	}
 	known, wait := r.memory.awaited(client.ObjectKeyFromObject(seen.Rollout)), notInForce{}
 	next, ingresses := map[traffic.Key]awaited{}, map[string]bool{}
-	for _, ref := range routers.Refs(seen.Rollout) {
+	for _, ref := range routers.RefsWith(seen.Rollout, seen.Policy.Selected) {
 		key := ref.Key()
 		object := seen.Routes[key]
 		if object == nil || !r.tellsStanding(object) {

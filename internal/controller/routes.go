@@ -42,6 +42,9 @@ const (
 	routeOwnerIndex = "route-owners"
 )
 
+// anyName stands in the index for objects that are found by their labels: it is no name.
+const anyName = "*"
+
 func routeKey(gk schema.GroupKind, namespace, name string) string {
 	return gk.String() + "/" + namespace + "/" + name
 }
@@ -50,6 +53,9 @@ func indexRoutes(obj client.Object) []string {
 	var keys []string
 	for _, ref := range routers.Refs(obj.(*v1alpha1.Rollout)) {
 		keys = append(keys, routeKey(ref.GroupKind(), ref.Namespace, ref.Name))
+	}
+	for _, s := range routers.Selections(obj.(*v1alpha1.Rollout)) {
+		keys = append(keys, routeKey(s.GroupKind(), s.Namespace, anyName))
 	}
 	return keys
 }
@@ -261,7 +267,10 @@ func readRoute(ctx context.Context, reader client.Reader, key traffic.Key) (*uns
 func (r *Rollouts) observeRoutes(ctx context.Context, seen *plan.Observed, versions map[types.UID]string) error {
 	seen.Routes = traffic.Objects{}
 	seen.Policy.Unserved = nil
-	for _, ref := range routers.Refs(seen.Rollout) {
+	if err := r.routes.selectFor(ctx, seen); err != nil {
+		return err
+	}
+	for _, ref := range routers.RefsWith(seen.Rollout, seen.Policy.Selected) {
 		if ref.GroupVersionKind == plugin.Kind {
 			r.addPlugin(seen.Routes, ref, seen.Rollout)
 			continue
@@ -318,7 +327,7 @@ func uidsOf(objects traffic.Objects) map[types.UID]bool {
 // lookAtRoutes reads the objects of the Rollout's traffic routers from the API server.
 func (r *Rollouts) lookAtRoutes(ctx context.Context, seen *plan.Observed) error {
 	live := maps.Clone(seen.Routes) // those that the Rollout does not name any more carry nothing of its
-	for _, ref := range routers.Refs(seen.Rollout) {
+	for _, ref := range routers.RefsWith(seen.Rollout, seen.Policy.Selected) {
 		delete(live, ref.Key())
 		if ref.GroupVersionKind == plugin.Kind {
 			r.addPlugin(live, ref, seen.Rollout)
@@ -398,11 +407,15 @@ func (r *Rollouts) sendRoute(ctx context.Context, rollout *v1alpha1.Rollout, c c
 // concernedBy are the Rollouts to look at when an object of a traffic router changes: those that name it, and those that have put
 // something into it.
 func (r *Rollouts) concernedBy(ctx context.Context, obj client.Object) []reconcile.Request {
-	var naming v1alpha1.RolloutList
-	key := routeKey(obj.GetObjectKind().GroupVersionKind().GroupKind(), obj.GetNamespace(), obj.GetName())
-	if err := r.client.List(ctx, &naming, client.MatchingFields{routeIndex: key}, client.UnsafeDisableDeepCopy); err != nil {
-		r.log.Error("find the Rollouts whose traffic an object splits", "object", key, "error", err)
-		return nil
+	o, _ := obj.(*unstructured.Unstructured)
+	var naming, selecting v1alpha1.RolloutList
+	kind := obj.GetObjectKind().GroupVersionKind().GroupKind()
+	for name, list := range map[string]*v1alpha1.RolloutList{obj.GetName(): &naming, anyName: &selecting} {
+		key := routeKey(kind, obj.GetNamespace(), name)
+		if err := r.client.List(ctx, list, client.MatchingFields{routeIndex: key}, client.UnsafeDisableDeepCopy); err != nil {
+			r.log.Error("find the Rollouts whose traffic an object splits", "object", key, "error", err)
+			return nil
+		}
 	}
 	var requests []reconcile.Request
 	add := func(key types.NamespacedName) {
@@ -413,10 +426,16 @@ func (r *Rollouts) concernedBy(ctx context.Context, obj client.Object) []reconci
 	for i := range naming.Items {
 		add(client.ObjectKeyFromObject(&naming.Items[i]))
 	}
-	if o, ok := obj.(*unstructured.Unstructured); ok {
-		for _, owner := range routers.Owners(o, r.policy) {
-			add(owner)
+	if o == nil {
+		return requests
+	}
+	for i := range selecting.Items { // of a change there are two calls, one with the labels from before
+		if slices.ContainsFunc(routers.Selections(&selecting.Items[i]), func(s traffic.Selection) bool { return s.Selects(o) }) {
+			add(client.ObjectKeyFromObject(&selecting.Items[i]))
 		}
+	}
+	for _, owner := range routers.Owners(o, r.policy) {
+		add(owner)
 	}
 	return requests
 }

@@ -48,7 +48,7 @@ func TestOneSentenceForOneMistake(t *testing.T) {
 		"rollout-bluegreen-delay-limit-over-history":         "scaleDownDelayRevisionLimit must not exceed revisionHistoryLimit (10 unless set): lower the one or raise the other",
 		"rollout-bluegreen-analysis-without-templates":       `name at least one AnalysisTemplate under templates, as "- templateName: <name>"`,
 		"rollout-bluegreen-anti-affinity-both":               "set exactly one of preferredDuringSchedulingIgnoredDuringExecution and requiredDuringSchedulingIgnoredDuringExecution",
-		"rollout-canary-gateway-api-no-route":                "name at least one route: httpRoute, grpcRoute, tcpRoute or tlsRoute, or a list of several such as httpRoutes",
+		"rollout-canary-gateway-api-no-route":                "name at least one route: httpRoute, grpcRoute, tcpRoute or tlsRoute, a list of several such as httpRoutes, or a selector such as httpRouteSelector",
 		"rollout-canary-step-header-route-two-values":        "set exactly one of exact, regex and prefix",
 	} {
 		t.Run(file, func(t *testing.T) {

@@ -32,7 +32,9 @@ func (l *linter) checkRouting(o *object, ro *v1alpha1.Rollout) {
 		ro.Namespace = metav1.NamespaceDefault
 	}
 	owner := traffic.Owner{Namespace: ro.Namespace, Name: ro.Name}
-	for _, router := range routers.For(owner, spec.Routers(ro), spec.AllowAll()) {
+	policy := spec.AllowAll()
+	policy.Selected = l.selected(ro)
+	for _, router := range routers.For(owner, spec.Routers(ro), policy) {
 		have := traffic.Objects{}
 		var elsewhere []string
 		for _, ref := range router.Refs() {
@@ -52,8 +54,24 @@ func (l *linter) checkRouting(o *object, ro *v1alpha1.Rollout) {
 			continue
 		}
 		_, problems := router.Render(split, have)
+		problems = slices.DeleteFunc(problems, func(p spec.Problem) bool { return p.Missing != "" && len(policy.Selected) == 0 }) // they may be elsewhere
 		l.problems(InvalidRoute, o, slices.DeleteFunc(problems, func(p spec.Problem) bool { return slices.Contains(elsewhere, p.Field) }))
 	}
+}
+
+// selected are the routes in the files that the Rollout finds by their labels.
+func (l *linter) selected(ro *v1alpha1.Rollout) []spec.SelectedObject {
+	return routers.Select(routers.Selections(ro), func(yield func(*unstructured.Unstructured) bool) {
+		for _, o := range l.objects {
+			route := &unstructured.Unstructured{Object: o.copy()}
+			if route.GetNamespace() == "" {
+				route.SetNamespace(ro.Namespace)
+			}
+			if !yield(route) {
+				return
+			}
+		}
+	})
 }
 
 // headerRoutes are the header routes that the steps of a Rollout set, each name once.

@@ -48,6 +48,9 @@ func (w *World) observe(v View) (o plan.Observed, unseen reports) {
 	o.ReplicaSets, o.Orphans, unseen = ofRollout(w, sets.all), w.orphansOf(sets.all), reports{w.Losses - sets.reported.losses, w.Evictions - sets.reported.evictions}
 	o.Services = all.services.past.see(v.Services).all
 	o.Routes = byKey(all.routes.past.see(v.Routes).all)
+	if o.Rollout != nil {
+		o.Policy.Selected = routers.Select(routers.Selections(o.Rollout), maps.Values(o.Routes))
+	}
 	w.observeWorkload(&o)
 	o.AnalysisRuns = ofRollout(w, all.runs.past.see(v.AnalysisRuns).all)
 	o.Experiments = all.experiments.past.see(v.Experiments).all

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -87,6 +88,8 @@ func setRouter(c *v1alpha1.CanaryStrategy, value string) error {
 		return nil
 	case "gateway":
 		t.GatewayAPI = &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}
+	case "labels":
+		t.GatewayAPI = &v1alpha1.GatewayAPITrafficRouting{HTTPRouteSelector: &metav1.LabelSelector{MatchLabels: routeLabels}}
 	case "nginx":
 		t.Nginx = &v1alpha1.NginxTrafficRouting{StableIngress: "web"}
 	case "both":
@@ -124,7 +127,11 @@ func (w *World) Route(ro *v1alpha1.Rollout, router string) error {
 		}
 	}
 	if c.TrafficRouting.GatewayAPI != nil {
-		w.PutRoute(HTTPRoute("web", stable))
+		route := HTTPRoute("web", stable)
+		if router == "labels" {
+			route.SetLabels(routeLabels)
+		}
+		w.PutRoute(route)
 	}
 	if c.TrafficRouting.Nginx != nil {
 		w.PutRoute(Ingress("web", stable))
@@ -142,6 +149,8 @@ func (s *Script) restoreRoute(args []string) (string, error) {
 		s.World.PutRoute(HTTPRoute("web", "web-stable"))
 	case "Ingress":
 		s.World.PutRoute(Ingress("web", "web-stable"))
+	case "labelled", "unlabelled":
+		s.relabelRoute(last(args) == "labelled")
 	case "trap": // somebody else's route with a forged note
 		trap := HTTPRoute("trap", "elsewhere")
 		trap.SetAnnotations(map[string]string{v1alpha1.GatewayAPINotesAnnotation: `{"default/web": {"label": "x"}}`})
@@ -150,6 +159,30 @@ func (s *Script) restoreRoute(args []string) (string, error) {
 		return "", fmt.Errorf("route %q: write HTTPRoute or Ingress", last(args))
 	}
 	return "", nil
+}
+
+// routeLabels are those by which the router "labels" finds routes.
+var routeLabels = map[string]string{"team": "shop"}
+
+// relabelRoute gives a second route, or takes from it, the labels by which it is found.
+func (s *Script) relabelRoute(found bool) {
+	second := HTTPRoute("second", "web-stable")
+	for key, o := range s.World.Routes() {
+		if key.Name == "second" {
+			second = o.DeepCopy()
+		}
+	}
+	labels := second.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	for key, value := range routeLabels {
+		if delete(labels, key); found {
+			labels[key] = value
+		}
+	}
+	second.SetLabels(labels)
+	s.World.PutRoute(second)
 }
 
 // weightsText is the weights as the status has them.

@@ -259,10 +259,6 @@ func (p *problems) setMirrorRoute(field string, s *v1alpha1.SetMirrorRoute, c Ca
 
 // managed reports whether steps add rules to any of the routes.
 func (g GatewayAPI) managed() bool {
-	for _, r := range g.Routes {
-		if r.Managed {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.Routes, func(r GatewayRoute) bool { return r.Managed }) ||
+		slices.ContainsFunc(g.Selectors, func(s GatewaySelector) bool { return s.Managed })
 }

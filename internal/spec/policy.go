@@ -25,7 +25,18 @@ type Policy struct {
 	Consents []RouteConsent
 	// Unserved are the kinds of the Rollout's routers that the cluster does not have.
 	Unserved []schema.GroupKind
+	// Selected are the objects of the Rollout's namespace that its routers find by their labels, in the order of kinds and names.
+	Selected []SelectedObject
 }
+
+// SelectedObject is an object that has the labels that a field of the spec asks for.
+type SelectedObject struct {
+	Field string
+	Name  string
+}
+
+// MostSelected is how many objects one selector may find: each is read and rendered in every reconcile.
+const MostSelected = mostRoutes
 
 // RouteConsent lets the Rollouts of one namespace use routes of another one.
 type RouteConsent struct {

@@ -92,12 +92,6 @@ func (p *problems) add(field, format string, args ...any) {
 	*p = append(*p, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
 }
 
-// notYet refuses what the API has and this version of Sluice does not do: ignoring it would let an update run without the very
-// thing that was to guard it.
-func (p *problems) notYet(field string) {
-	p.add(field, "this version of Sluice does not support the field yet; remove it, or stay with the controller you have")
-}
-
 type optional struct {
 	name string
 	set  bool

@@ -3,6 +3,8 @@ package spec
 import (
 	"encoding/json"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Traffic is how traffic is split apart from the share of the pods.
@@ -40,6 +42,10 @@ type GatewayAPI struct {
 	// Namespace of the routes.
 	Namespace string
 	Routes    []GatewayRoute
+	// Selectors find further routes by their labels, in the Rollout's namespace.
+	Selectors []GatewaySelector
+	// RulesByName: rules with the names of managed routes are the plugin's, which adds them under these names.
+	RulesByName bool
 	// InProgressLabel marks routes during an update; empty key: it does not.
 	InProgressKey, InProgressValue string
 	// ConfigMap in which the plugin noted the rules that it added; empty for none.
@@ -54,6 +60,16 @@ type GatewayRoute struct {
 	Kind string
 	Name string
 	// Managed: setHeaderRoute and setMirrorRoute steps add rules to it.
+	Managed bool
+}
+
+// GatewaySelector is routes of one kind that have certain labels.
+type GatewaySelector struct {
+	// Field of the spec that has it.
+	Field string
+	// Kind is that of a [GatewayRoute], as Managed is.
+	Kind    string
+	Labels  *metav1.LabelSelector
 	Managed bool
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -30,6 +31,9 @@ func (p *problems) gatewayAPI(field string, g *v1alpha1.GatewayAPITrafficRouting
 	for i, r := range out.Routes {
 		out.Routes[i].Managed = r.Managed || !picked && takesHeaders(r.Kind)
 	}
+	for i, s := range out.Selectors {
+		out.Selectors[i].Managed = !picked && takesHeaders(s.Kind)
+	}
 	return out
 }
 
@@ -41,6 +45,7 @@ func (p *problems) gatewayAPIPlugin(field string, settings json.RawMessage, name
 		return GatewayAPI{Field: field, Namespace: namespace}
 	}
 	out := p.gateway(field, &g, namespace)
+	out.RulesByName = true
 	for i, r := range out.Routes {
 		listed := strings.HasSuffix(r.Field, "].name")
 		out.Routes[i].Managed = r.Managed || !listed && takesHeaders(r.Kind)
@@ -66,12 +71,18 @@ func (p *problems) gateway(field string, g *v1alpha1.GatewayAPITrafficRouting, n
 		kind, one, many string
 		name            string
 		listed          []v1alpha1.GatewayAPIRoute
+		selector        *metav1.LabelSelector
 	}{
-		{HTTPRoute, "httpRoute", "httpRoutes", g.HTTPRoute, g.HTTPRoutes},
-		{GRPCRoute, "grpcRoute", "grpcRoutes", g.GRPCRoute, g.GRPCRoutes},
-		{TCPRoute, "tcpRoute", "tcpRoutes", g.TCPRoute, g.TCPRoutes},
-		{TLSRoute, "tlsRoute", "tlsRoutes", g.TLSRoute, g.TLSRoutes},
+		{HTTPRoute, "httpRoute", "httpRoutes", g.HTTPRoute, g.HTTPRoutes, g.HTTPRouteSelector},
+		{GRPCRoute, "grpcRoute", "grpcRoutes", g.GRPCRoute, g.GRPCRoutes, g.GRPCRouteSelector},
+		{TCPRoute, "tcpRoute", "tcpRoutes", g.TCPRoute, g.TCPRoutes, g.TCPRouteSelector},
+		{TLSRoute, "tlsRoute", "tlsRoutes", g.TLSRoute, g.TLSRoutes, g.TLSRouteSelector},
 	} {
+		if kind.selector != nil {
+			s := GatewaySelector{Field: field + "." + kind.one + "Selector", Kind: kind.kind, Labels: kind.selector}
+			p.routeSelector(s, out.Namespace != namespace)
+			out.Selectors = append(out.Selectors, s)
+		}
 		if p.oneOrMany(field, kind.one, kind.many, kind.name, len(kind.listed)) {
 			out.Routes = append(out.Routes, GatewayRoute{Field: field + "." + kind.one, Kind: kind.kind, Name: kind.name})
 		}
@@ -89,11 +100,34 @@ func (p *problems) gateway(field string, g *v1alpha1.GatewayAPITrafficRouting, n
 	for _, r := range out.Routes {
 		p.object(r.Field, r.Kind, r.Name)
 	}
-	if len(out.Routes) == 0 {
-		p.add(field, "name at least one route: httpRoute, grpcRoute, tcpRoute or tlsRoute, or a list of several such as httpRoutes")
+	if len(out.Routes)+len(out.Selectors) == 0 {
+		p.add(field, "name at least one route: httpRoute, grpcRoute, tcpRoute or tlsRoute, a list of several such as httpRoutes, or a selector such as httpRouteSelector")
 	}
 	p.inProgressLabel(field, g, &out)
 	return out
+}
+
+// mostRequirements is how many labels a selector may ask for, and how many values it may accept of one: each route is compared with all of them.
+const mostRequirements = 20
+
+// routeSelector checks the labels of routes. Those of another namespace are named one by one: there, anyone who may label a
+// route could add it to other people's Rollouts.
+func (p *problems) routeSelector(s GatewaySelector, elsewhere bool) {
+	count := len(s.Labels.MatchLabels) + len(s.Labels.MatchExpressions)
+	for _, e := range s.Labels.MatchExpressions {
+		count = max(count, len(e.Values))
+	}
+	_, err := metav1.LabelSelectorAsSelector(s.Labels)
+	switch {
+	case elsewhere:
+		p.add(s.Field, "selects in the namespace of the Rollout only, and namespace is another one: list the %ss by name, or leave namespace out", s.Kind)
+	case count == 0:
+		p.add(s.Field, "is empty, and would select every %s of the namespace: write labels in matchLabels or matchExpressions", s.Kind)
+	case count > mostRequirements:
+		p.add(s.Field, "has %d labels or values, and may have %d: leave some of them out", count, mostRequirements)
+	case err != nil:
+		p.add(s.Field, "is invalid: %s", err)
+	}
 }
 
 func (p *problems) inProgressLabel(field string, g *v1alpha1.GatewayAPITrafficRouting, out *GatewayAPI) {
@@ -133,9 +167,6 @@ func reservedFor(key string) string {
 	return ""
 }
 
-// selectors are settings of newer plugins: routes by their labels.
-var selectors = []string{"httpRouteSelector", "grpcRouteSelector", "tcpRouteSelector", "tlsRouteSelector"}
-
 // settings reads a plugin's settings, which no schema has checked. It reports whether they could be read.
 func (p *problems) settings(field string, text json.RawMessage, into *v1alpha1.GatewayAPITrafficRouting) bool {
 	before := len(*p)
@@ -147,8 +178,6 @@ func (p *problems) settings(field string, text json.RawMessage, into *v1alpha1.G
 	for _, key := range slices.Sorted(maps.Keys(given)) {
 		at := field + "." + key
 		switch {
-		case slices.Contains(selectors, key):
-			p.notYet(at)
 		case !slices.Contains(known, key):
 			p.unknown(at, key, known)
 		case strings.HasSuffix(key, "Routes"):
@@ -208,6 +237,9 @@ func article(t reflect.Type) string {
 	case reflect.String:
 		return "a text"
 	default:
+		if t == reflect.TypeFor[metav1.LabelSelector]() {
+			return "labels in matchLabels or matchExpressions"
+		}
 		return "an object with a name"
 	}
 }

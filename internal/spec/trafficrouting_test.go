@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
@@ -46,6 +47,21 @@ func TestRouters(t *testing.T) {
 			native(v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}),
 			[]Router{labelled(GatewayAPI{Field: gateway, Namespace: "shop", Routes: []GatewayRoute{route(gateway+".httpRoute", HTTPRoute, "web", true)}})},
 		},
+		"routes by their labels": {
+			native(v1alpha1.GatewayAPITrafficRouting{
+				HTTPRouteSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "shop"}}, TCPRouteSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "shop"}},
+			}),
+			[]Router{labelled(GatewayAPI{Field: gateway, Namespace: "shop", Selectors: []GatewaySelector{
+				{Field: gateway + ".httpRouteSelector", Kind: HTTPRoute, Labels: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "shop"}}, Managed: true},
+				{Field: gateway + ".tcpRouteSelector", Kind: TCPRoute, Labels: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "shop"}}},
+			}})},
+		},
+		"routes by their labels in the plugin's settings, which take no header routes": {
+			plugins(`{"httpRoute": "web", "httpRouteSelector": {"matchLabels": {"team": "shop"}}}`),
+			[]Router{labelled(GatewayAPI{Field: plugin, Namespace: "shop", RulesByName: true, Routes: []GatewayRoute{route(plugin+".httpRoute", HTTPRoute, "web", true)}, Selectors: []GatewaySelector{
+				{Field: plugin + ".httpRouteSelector", Kind: HTTPRoute, Labels: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "shop"}}},
+			}})},
+		},
 		"routes of all kinds, elsewhere, without a label": {
 			native(v1alpha1.GatewayAPITrafficRouting{
 				HTTPRoutes: []v1alpha1.GatewayAPIRoute{{Name: "a"}, {Name: "b"}}, GRPCRoute: "g", TCPRoute: "t",
@@ -72,14 +88,14 @@ func TestRouters(t *testing.T) {
 		},
 		"a manifest written for the plugin": {
 			plugins(`{"httpRoute": "web", "tcpRoutes": [{"name": "t", "useHeaderRoutes": false}], "namespace": "edge", "configMap": "notes"}`),
-			[]Router{labelled(GatewayAPI{Field: plugin, Namespace: "edge", ConfigMap: "notes", Routes: []GatewayRoute{
+			[]Router{labelled(GatewayAPI{Field: plugin, Namespace: "edge", RulesByName: true, ConfigMap: "notes", Routes: []GatewayRoute{
 				route(plugin+".httpRoute", HTTPRoute, "web", true),
 				route(plugin+".tcpRoutes[0].name", TCPRoute, "t", false),
 			}})},
 		},
 		"the plugin's lists say which routes take headers": {
 			plugins(`{"httpRoutes": [{"name": "a"}, {"name": "b", "useHeaderRoutes": true}], "disableInProgressLabel": true, "namespace": ""}`),
-			[]Router{GatewayAPI{Field: plugin, Namespace: "shop", Routes: []GatewayRoute{
+			[]Router{GatewayAPI{Field: plugin, Namespace: "shop", RulesByName: true, Routes: []GatewayRoute{
 				route(plugin+".httpRoutes[0].name", HTTPRoute, "a", false),
 				route(plugin+".httpRoutes[1].name", HTTPRoute, "b", true),
 			}}},
@@ -152,7 +168,7 @@ func TestRouters(t *testing.T) {
 					Field: nginx, Prefix: "nginx.ingress.kubernetes.io", Annotations: map[string]string{}, MaxWeight: 1000,
 					StableIngresses: []NginxIngress{{Field: nginx + ".stableIngress", Name: "web"}},
 				},
-				labelled(GatewayAPI{Field: plugin, Namespace: "shop", Routes: []GatewayRoute{route(plugin+".httpRoute", HTTPRoute, "web", true)}}),
+				labelled(GatewayAPI{Field: plugin, Namespace: "shop", RulesByName: true, Routes: []GatewayRoute{route(plugin+".httpRoute", HTTPRoute, "web", true)}}),
 			},
 		},
 		"none": {&v1alpha1.RolloutTrafficRouting{}, nil},
@@ -174,7 +190,6 @@ func TestRouters(t *testing.T) {
 const subdomain = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`
 
 func TestProblemsOfRouters(t *testing.T) {
-	const notYet = ": this version of Sluice does not support the field yet; remove it, or stay with the controller you have"
 	long := strings.Repeat("a", 246)
 	for name, c := range map[string]struct {
 		routing *v1alpha1.RolloutTrafficRouting
@@ -244,7 +259,7 @@ func TestProblemsOfRouters(t *testing.T) {
 		},
 		"no route": {
 			native(v1alpha1.GatewayAPITrafficRouting{}),
-			[]string{gateway + ": name at least one route: httpRoute, grpcRoute, tcpRoute or tlsRoute, or a list of several such as httpRoutes"},
+			[]string{gateway + ": name at least one route: httpRoute, grpcRoute, tcpRoute or tlsRoute, a list of several such as httpRoutes, or a selector such as httpRouteSelector"},
 		},
 		"one and many": {
 			plugins(`{"httpRoute": "web", "httpRoutes": [{"name": "a"}]}`),
@@ -276,13 +291,33 @@ func TestProblemsOfRouters(t *testing.T) {
 			[]string{gateway + `.inProgressLabelKey: "app.kubernetes.io/instance" is a key of kubernetes.io, to which other tools give a meaning: choose one of your own, or leave it out for rollouts.argoproj.io/gatewayapi-canary`},
 		},
 		"settings of the plugin that there are not": {
-			plugins(`{"httpRuote": "web", "httpRoutes": [{"name": "a", "useHeaderRoute": true}], "xyz": 1, "tlsRouteSelector": {}}`),
+			plugins(`{"httpRuote": "web", "httpRoutes": [{"name": "a", "useHeaderRoute": true}], "xyz": 1, "tlsRouteSelecter": {}}`),
 			[]string{
 				plugin + ".httpRoutes[0].useHeaderRoute: there is no such setting: did you mean useHeaderRoutes?",
 				plugin + ".httpRuote: there is no such setting: did you mean httpRoute?",
-				plugin + ".tlsRouteSelector" + notYet,
-				plugin + ".xyz: there is no such setting: remove it; there are httpRoute, httpRoutes, grpcRoute, grpcRoutes, tcpRoute, tcpRoutes, tlsRoute, tlsRoutes, namespace, configMap, disableInProgressLabel, inProgressLabelKey, inProgressLabelValue",
+				plugin + ".tlsRouteSelecter: there is no such setting: did you mean tlsRouteSelector?",
+				plugin + ".xyz: there is no such setting: remove it; there are httpRoute, httpRoutes, httpRouteSelector, grpcRoute, grpcRoutes, grpcRouteSelector, tcpRoute, tcpRoutes, tcpRouteSelector, tlsRoute, tlsRoutes, tlsRouteSelector, namespace, configMap, disableInProgressLabel, inProgressLabelKey, inProgressLabelValue",
 			},
+		},
+		"selectors that select everything, too much, nothing valid, or elsewhere": {
+			native(v1alpha1.GatewayAPITrafficRouting{
+				HTTPRouteSelector: &metav1.LabelSelector{},
+				GRPCRouteSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpIn, Values: make([]string, 21)}}},
+				TCPRouteSelector:  &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: "Near"}}},
+			}),
+			[]string{
+				gateway + ".httpRouteSelector: is empty, and would select every HTTPRoute of the namespace: write labels in matchLabels or matchExpressions",
+				gateway + ".grpcRouteSelector: has 21 labels or values, and may have 20: leave some of them out",
+				gateway + `.tcpRouteSelector: is invalid: "Near" is not a valid label selector operator`,
+			},
+		},
+		"a selector for another namespace": {
+			native(v1alpha1.GatewayAPITrafficRouting{Namespace: "edge", TLSRouteSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "shop"}}}),
+			[]string{gateway + ".tlsRouteSelector: selects in the namespace of the Rollout only, and namespace is another one: list the TLSRoutes by name, or leave namespace out"},
+		},
+		"a selector that is a text": {
+			plugins(`{"httpRouteSelector": "team=shop"}`),
+			[]string{plugin + ".httpRouteSelector: is a JSON string: write labels in matchLabels or matchExpressions"},
 		},
 		"settings of the plugin in another form": {
 			plugins(`{"httpRoutes": "web"}`),

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -29,6 +30,31 @@ type Router interface {
 	// Release returns an object of the router without what the router put there for this Rollout, except for weights, which stay as
 	// they are. It is for objects that the Rollout does not name any more, or that outlive it. Nil: the object is to be deleted.
 	Release(object *unstructured.Unstructured) *unstructured.Unstructured
+}
+
+// Returner is a [Router] that knows from its notes in an object which Service is the stable one.
+type Returner interface {
+	// Return returns an object with the Rollout's traffic on that Service.
+	Return(object *unstructured.Unstructured) *unstructured.Unstructured
+}
+
+// Selector is a [Router] that finds some of its objects by their labels. Which these are it is told when it is made.
+type Selector interface {
+	Selections() []Selection
+}
+
+// Selection is the objects of a kind in the Rollout's namespace that have certain labels.
+type Selection struct {
+	schema.GroupVersionKind
+	labels.Selector
+	Namespace string
+	// Field of the Rollout's spec that asks for them.
+	Field string
+}
+
+// Selects reports whether an object is one of the selection.
+func (s Selection) Selects(o *unstructured.Unstructured) bool {
+	return o.GroupVersionKind().GroupKind() == s.GroupKind() && o.GetNamespace() == s.Namespace && s.Matches(labels.Set(o.GetLabels()))
 }
 
 // Features are what a router can do beyond weights for two versions.

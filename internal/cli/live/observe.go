@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -74,7 +75,10 @@ func (c Client) Observe(ctx context.Context, name string, now time.Time) (plan.O
 	if o.Services, err = c.servicesOf(ctx, ro); err != nil {
 		return plan.Observed{}, err
 	}
-	if o.Routes, err = c.routesOf(ctx, ro); err != nil {
+	if o.Policy.Selected, err = c.selected(ctx, ro); err != nil {
+		return plan.Observed{}, err
+	}
+	if o.Routes, err = c.routesOf(ctx, ro, o.Policy.Selected); err != nil {
 		return plan.Observed{}, err
 	}
 	return o, c.observeWorkload(ctx, &o)
@@ -95,9 +99,9 @@ func (c Client) observeExperiment(ctx context.Context, o *plan.Observed, sets []
 }
 
 // routesOf reads the objects of the Rollout's traffic routers, as far as they exist, and those that the controller could not release.
-func (c Client) routesOf(ctx context.Context, ro *v1alpha1.Rollout) (traffic.Objects, error) {
+func (c Client) routesOf(ctx context.Context, ro *v1alpha1.Rollout, selected []spec.SelectedObject) (traffic.Objects, error) {
 	found := traffic.Objects{}
-	for _, ref := range routers.Refs(ro) {
+	for _, ref := range routers.RefsWith(ro, selected) {
 		object, err := c.Resource(resourceOf(ref.GroupVersionKind)).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -108,6 +112,28 @@ func (c Client) routesOf(ctx context.Context, ro *v1alpha1.Rollout) (traffic.Obj
 		}
 	}
 	return found, c.addUnreleased(ctx, ro, found)
+}
+
+// selected are the objects that the Rollout's traffic routers find by labels.
+func (c Client) selected(ctx context.Context, ro *v1alpha1.Rollout) ([]spec.SelectedObject, error) {
+	var all []spec.SelectedObject
+	for _, s := range routers.Selections(ro) {
+		list, err := c.Resource(resourceOf(s.GroupVersionKind)).Namespace(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: s.Selector.String()})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, routers.Select([]traffic.Selection{s}, func(yield func(*unstructured.Unstructured) bool) {
+			for i := range list.Items {
+				if !yield(&list.Items[i]) {
+					return
+				}
+			}
+		})...)
+	}
+	return all, nil
 }
 
 // addUnreleased adds the objects of the namespace that hold something of the Rollout still, where its condition says that there are some. A

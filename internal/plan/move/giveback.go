@@ -1,7 +1,6 @@
 package move
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -35,23 +34,6 @@ func (m *Mover) GiveBack(named ...traffic.Router) {
 	}
 }
 
-// carriesAlone reports whether the stable version can take what routes send to another one still, as far as it is to have pods for that.
-func (m *Mover) carriesAlone() bool {
-	stable := m.world.StableBeside()
-	if stable == nil {
-		return true
-	}
-	needed := min(1, m.world.Spec.Replicas)
-	if m.world.IsBlueGreen() {
-		needed = m.world.Spec.Replicas
-	}
-	if have := stable.Certain(); have < needed {
-		m.journal.Hold(Release, "the routes keep their weights", fmt.Sprintf("%d of %d pods of the stable version available", have, needed))
-		return false
-	}
-	return true
-}
-
 // answer reports whether each of the Services selects a version that has pods.
 func (m *Mover) answer(services []*corev1.Service) bool {
 	return !slices.ContainsFunc(services, func(s *corev1.Service) bool { return m.world.Find(m.draft.Selects(s.Name)).Fleet().Serving() == 0 })
@@ -72,7 +54,7 @@ func (m *Mover) unnamedRoutes(named []traffic.Router) []change.WriteRoute {
 		if keep[key] || !m.world.MaySee(key) || !slices.Contains(routers.Owners(from, m.world.Policy), types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}) {
 			continue
 		}
-		to := routers.Release(owner, from)
+		to := routers.Return(owner, from)
 		if to != nil && equality.Semantic.DeepEqual(from.Object, to.Object) {
 			continue
 		}

@@ -51,6 +51,23 @@ func (m *Mover) sendsHere(o *unstructured.Unstructured) bool {
 	return routers.Names(o, services)
 }
 
+// carriesAlone reports whether the stable version can take what routes send to another one still, as far as it is to have pods for that.
+func (m *Mover) carriesAlone() bool {
+	stable := m.world.StableBeside()
+	if stable == nil {
+		return true
+	}
+	needed := min(1, m.world.Spec.Replicas)
+	if c, ok := m.world.Spec.Strategy.(spec.Canary); !ok || c.Traffic != nil && c.Traffic.DynamicStableScale {
+		needed = m.world.Spec.Replicas
+	}
+	if have := stable.Certain(); have < needed {
+		m.journal.Hold(Release, "the routes keep their weights", fmt.Sprintf("%d of %d pods of the stable version available", have, needed))
+		return false
+	}
+	return true
+}
+
 // releaseRefused reports whether the API server has refused a release a moment ago. It is tried again after a while; meanwhile the rest goes on.
 func (m *Mover) releaseRefused(route change.WriteRoute) bool {
 	key := traffic.KeyOf(route.From)

@@ -19,8 +19,9 @@ import (
 //	rollout web        sets up the router of a Rollout in the namespace shop, from YAML of its type in package spec
 //	objects            adds objects, or puts them in the place of those of the same name
 //	split web 80:20    renders a split, and shows the objects that change; more weights than two are those of experiments. Words: max=N,
-//	                   in-progress, stable=SERVICE and canary=SERVICE. Below it stand the managed routes.
+//	                   in-progress, stable=SERVICE, canary=SERVICE and managed=ROUTE. Below it stand the managed routes.
 //	release web        releases all objects of the Rollout's router
+//	return web         the same, with its traffic on the stable Service
 func Golden(t *testing.T, folder string, make func(owner traffic.Owner, setup []byte) (traffic.Router, error)) {
 	datadriven.Walk(t, folder, func(t *testing.T, file string) {
 		if !strings.HasSuffix(file, ".txt") {
@@ -64,8 +65,11 @@ func (s *stage) play(t *testing.T, d *datadriven.TestData) (string, error) {
 	before := s.world.Have(t, router.Refs())
 	after, told := traffic.Objects{}, ""
 	switch d.Cmd {
-	case "release":
+	case "release", "return":
 		for key, o := range before {
+			if r, ok := router.(traffic.Returner); ok && d.Cmd == "return" {
+				o = r.Return(o)
+			}
 			if released := router.Release(o); released != nil {
 				after[key] = released
 			}
@@ -133,6 +137,8 @@ func parseSplit(d *datadriven.TestData) (traffic.Split, error) {
 			}
 		case "stable":
 			want.Stable.Service = arg.Vals[0]
+		case "managed":
+			want.Managed = arg.Vals
 		case "canary":
 			want.Canary.Service = arg.Vals[0]
 		default:

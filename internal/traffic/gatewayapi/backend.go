@@ -102,8 +102,12 @@ func (r *route) weigh(want traffic.Split) bool {
 	}
 	if !found {
 		r.mine.Services = before // to be undone when it is there again
+		return false
 	}
-	return found
+	if r.mine.Stable = ""; len(r.mine.Services) > 0 {
+		r.mine.Stable = want.Stable.Service
+	}
+	return true
 }
 
 // find returns the index of the first backendRef to a Service, -1 if there is none.
@@ -231,5 +235,25 @@ func (r *route) dropAdded() {
 		}
 		of["backendRefs"] = list
 	}
-	r.mine.Services = nil
+	r.mine.Services, r.mine.Stable = nil, ""
+}
+
+// toStable moves the weights of the noted Services to the stable one, in the rules that have it.
+func (r *route) toStable() {
+	for _, entry := range r.rules {
+		of, _ := entry.(rule)
+		list, _ := of["backendRefs"].([]any)
+		if r.find(list, r.mine.Stable) < 0 {
+			continue
+		}
+		total := int64(0)
+		for _, ref := range refs(of) {
+			service := r.service(ref)
+			if _, noted := r.mine.Services[service]; noted || service == r.mine.Stable {
+				total += max(0, weight(ref))
+				r.carry(list, traffic.Destination{Service: service})
+			}
+		}
+		r.carry(list, traffic.Destination{Service: r.mine.Stable, Weight: int32(min(total, maxWeight))})
+	}
 }

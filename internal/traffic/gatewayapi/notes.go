@@ -16,6 +16,8 @@ type mark struct {
 	Rules []string `json:"rules,omitempty"`
 	// Services are those beside the stable one that it gives weight to, each with the outlines of the rules into which it was put.
 	Services map[string][]string `json:"services,omitempty"`
+	// Stable is the Service that has the rest, while there are others.
+	Stable string `json:"stable,omitempty"`
 	// Label is the key of the label that says that an update is in progress.
 	Label string `json:"label,omitempty"`
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -47,6 +49,22 @@ func (r *route) dropRulesOfPlugin(configMap *unstructured.Unstructured, want tra
 	for _, at := range slices.Backward(slices.Compact(dropped)) {
 		r.rules = slices.Delete(r.rules, at, at+1)
 	}
+}
+
+// dropNamedByPlugin removes the rules that the plugin added under the names of managed routes, which are n, n-1, n-2 and so on.
+func (r *route) dropNamedByPlugin(want traffic.Split) {
+	r.rules = slices.DeleteFunc(r.rules, func(entry any) bool {
+		of, _ := entry.(rule)
+		name, _ := of["name"].(string)
+		return name != "" && r.onlyTo(entry, want.Canary.Service) && slices.ContainsFunc(want.Managed, func(managed string) bool {
+			if name == managed {
+				return true
+			}
+			number, numbered := strings.CutPrefix(name, managed+"-")
+			n, err := strconv.ParseUint(number, 10, 16)
+			return numbered && err == nil && strconv.FormatUint(n, 10) == number
+		})
+	})
 }
 
 // onlyTo reports whether a rule goes to a Service and nowhere else.

@@ -14,7 +14,7 @@ import (
 
 // New returns the router of a Rollout, as far as the policy of the controller lets it reach.
 func New(owner traffic.Owner, g spec.GatewayAPI, policy spec.Policy) traffic.Router {
-	return router{owner, g, policy}
+	return router{owner, withSelected(g, policy.Selected), policy}
 }
 
 type router struct {
@@ -28,7 +28,7 @@ func (router) Name() string { return "GatewayAPI" }
 
 // Features implements [traffic.Router].
 func (r router) Features() traffic.Features {
-	managed := slices.ContainsFunc(r.spec.Routes, takesRules)
+	managed := slices.ContainsFunc(r.spec.Routes, takesRules) || slices.ContainsFunc(r.spec.Selectors, func(s spec.GatewaySelector) bool { return s.Managed })
 	return traffic.Features{Headers: managed, Mirrors: managed, Additional: true, AnyMax: true}
 }
 
@@ -91,6 +91,7 @@ func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Object
 			out[key] = object
 		}
 	}
+	r.miscounted(&p)
 	p.unfit(r.spec, want)
 	return out, p.list
 }
@@ -100,6 +101,9 @@ func (r router) render(all *problems, in spec.GatewayRoute, want traffic.Split, 
 	p := &problems{fitting: all.fitting}
 	route := open(r.owner, object)
 	route.dropRulesOfPlugin(configMap, want)
+	if r.spec.RulesByName {
+		route.dropNamedByPlugin(want)
+	}
 	route.dropManaged()
 	if !route.weigh(want) {
 		p.add(in.Field, "%s %q has no rule with a backendRef to the stable Service %q of namespace %s: add one", in.Kind, in.Name, want.Stable.Service, r.owner.Namespace)
@@ -127,6 +131,16 @@ func (r router) Release(object *unstructured.Unstructured) *unstructured.Unstruc
 	route.dropManaged()
 	route.dropAdded()
 	route.label(spec.GatewayAPI{}, false)
+	return route.close()
+}
+
+// Return implements [traffic.Returner].
+func (r router) Return(object *unstructured.Unstructured) *unstructured.Unstructured {
+	if !isRoute(object.GroupVersionKind()) {
+		return object
+	}
+	route := open(r.owner, object)
+	route.toStable()
 	return route.close()
 }
 

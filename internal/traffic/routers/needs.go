@@ -70,6 +70,13 @@ func served(router traffic.Router, policy spec.Policy) traffic.Router {
 		return router
 	}
 	var lacks []schema.GroupKind
+	if selector, ok := router.(traffic.Selector); ok {
+		for _, s := range selector.Selections() {
+			if slices.Contains(policy.Unserved, s.GroupKind()) {
+				lacks = append(lacks, s.GroupKind())
+			}
+		}
+	}
 	for _, ref := range router.Refs() {
 		kind := ref.GroupKind()
 		elsewhere := func(other traffic.Ref) bool {

@@ -141,3 +141,14 @@ func Release(owner traffic.Owner, object *unstructured.Unstructured) *unstructur
 	}
 	return object
 }
+
+// Return returns an object that the Rollout no longer names without what its routers put there, as [Release] does, and with the traffic of its
+// versions on the stable Service, as far as the router notes which that is.
+func Return(owner traffic.Owner, object *unstructured.Unstructured) *unstructured.Unstructured {
+	for _, row := range rowsOf(object.GroupVersionKind()) {
+		if r, ok := row.blank(owner).(traffic.Returner); ok {
+			object = r.Return(object)
+		}
+	}
+	return Release(owner, object)
+}
