@@ -26,7 +26,7 @@ func TestProblems(t *testing.T) {
 		got = append(got, err.Error())
 	}
 	want := []string{
-		`template.paused: what is not known is ignored: error unmarshaling JSON: while decoding JSON: json: unknown field "slak"`,
+		`template.paused: what is not known is ignored: json: unknown field "slak"`,
 		"trigger.on-late: condition 1: when: ",
 		"trigger.on-late: condition 0: it never fires: it has no when, and the trigger is not named after an event; write when: 'true' if it must always hold",
 		"trigger.on-late: condition 2: send is empty: name at least one template",

@@ -11,8 +11,8 @@ const (
 	EventRolloutNotCompleted = "RolloutNotCompleted"
 	// EventRolloutCompleted: an update is complete; the message says how it ended.
 	EventRolloutCompleted = ReasonRolloutCompleted
-	// EventUserAction: someone did something in the dashboard; the message says what and who, such as "promoted by jane". Only the dashboard in
-	// the cluster writes it.
+	// EventUserAction: someone did something in the dashboard or with the CLI; the message says what and who, such as "promoted by jane". Only the
+	// dashboard in the cluster and the CLI write it.
 	EventUserAction = "UserAction"
 	// EventRolloutStepCompleted: a canary step is complete.
 	EventRolloutStepCompleted = "RolloutStepCompleted"

@@ -153,6 +153,10 @@ const (
 
 	// EventSource is the component that reports the events.
 	EventSource = "rollouts-controller"
+
+	// DashboardEventSource and CLIEventSource are the components that report what users do.
+	DashboardEventSource = "sluice-dashboard"
+	CLIEventSource       = "sluice-cli"
 )
 
 // GatewayAPIPluginName is the key under trafficRouting.plugins whose settings the native Gateway API router also reads.

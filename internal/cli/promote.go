@@ -38,7 +38,7 @@ With --full, the update skips all remaining steps, pauses, and analyses, and the
 					a.tell("Warning: --%s is deprecated: %s\n", flag.name, flag.instead)
 				}
 			}
-			return a.each(cmd, names, how.Do)
+			return a.each(cmd, names, a.signed(how.Past(), how.Do))
 		},
 	}
 	f := cmd.Flags()

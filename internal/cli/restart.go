@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sluice-delivery/sluice/internal/cli/act"
-	"github.com/sluice-delivery/sluice/internal/cli/live"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -32,10 +30,8 @@ update.`,
 				return fmt.Errorf("--in %q is no length of time: write for example 30s, 5m or 1h", in)
 			}
 			at := a.clock.Now().Add(wait).UTC().Format(time.RFC3339)
-			return a.each(cmd, names, func(ctx context.Context, c live.Client, name string) (string, error) {
-				p := act.Patch{Spec: act.Fields{"restartAt": at}}
-				return fmt.Sprintf("rollout '%s' restarts in %s", name, wait), p.Send(ctx, c, rollouts.resource, name)
-			})
+			p := act.Patch{Spec: act.Fields{"restartAt": at}}
+			return a.each(cmd, names, a.signed("pods restarted", patched(p, fmt.Sprintf("restarts in %s", wait))))
 		},
 	}
 	cmd.Flags().StringVarP(&in, "in", "i", "0s", "time to wait before the restart, such as 30s, 5m or 1h")

@@ -29,13 +29,13 @@ func (a *app) setImageCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.each(cmd, args[:1], func(ctx context.Context, c live.Client, name string) (string, error) {
+			return a.each(cmd, args[:1], a.signed("image set", func(ctx context.Context, c live.Client, name string) (string, bool, error) {
 				changed, err := act.SetImages(ctx, c, name, images)
 				if !changed && err == nil {
-					return fmt.Sprintf("rollout %q has these images already", name), nil
+					return fmt.Sprintf("rollout %q has these images already", name), false, nil
 				}
-				return fmt.Sprintf("rollout %q image updated", name), err
-			})
+				return fmt.Sprintf("rollout %q image updated", name), true, err
+			}))
 		},
 	}
 }

@@ -20,7 +20,7 @@ until you change the spec or retry the update with 'retry'.`,
 		Args:              rollouts.some,
 		ValidArgsFunction: a.completeSome(rollouts),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return a.each(cmd, names, act.Steer(act.Abort))
+			return a.each(cmd, names, a.signed("aborted", act.Steer(act.Abort)))
 		},
 	}
 }
@@ -33,7 +33,9 @@ func (a *app) pauseCommand() *cobra.Command {
 		Example:           a.examples(`{} pause web`),
 		Args:              rollouts.some,
 		ValidArgsFunction: a.completeSome(rollouts),
-		RunE:              a.patchEach(rollouts, act.Patch{Spec: act.Fields{"paused": true}}, "paused"),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return a.each(cmd, names, a.signed("paused", patched(act.Patch{Spec: act.Fields{"paused": true}}, "paused")))
+		},
 	}
 }
 
@@ -47,7 +49,7 @@ func (a *app) retryCommand() *cobra.Command {
 			Args:              rollouts.some,
 			ValidArgsFunction: a.completeSome(rollouts),
 			RunE: func(cmd *cobra.Command, names []string) error {
-				return a.each(cmd, names, act.Steer(act.Retry))
+				return a.each(cmd, names, a.signed("retried", act.Steer(act.Retry)))
 			},
 		},
 		&cobra.Command{

@@ -27,9 +27,10 @@ with --dry-run, it does nothing else.`,
 		Args:              rollouts.one,
 		ValidArgsFunction: a.completeOne(rollouts),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.each(cmd, args, func(ctx context.Context, c live.Client, name string) (string, error) {
-				return a.undo(ctx, c, name, revision, dryRun)
-			})
+			return a.each(cmd, args, a.signed("undone", func(ctx context.Context, c live.Client, name string) (string, bool, error) {
+				result, err := a.undo(ctx, c, name, revision, dryRun)
+				return result, !dryRun, err
+			}))
 		},
 	}
 	cmd.Flags().Int64Var(&revision, "to-revision", 0, "revision to return to; 0 for the previous one")

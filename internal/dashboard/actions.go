@@ -148,7 +148,8 @@ func said(how func(*v1alpha1.Rollout) (act.Patch, string)) func(*v1alpha1.Rollou
 
 func promoting(how act.Promotion) func(context.Context, live.Client, string, url.Values, time.Time) (string, error) {
 	return func(ctx context.Context, c live.Client, name string, _ url.Values, _ time.Time) (string, error) {
-		return how.Do(ctx, c, name)
+		result, _, err := how.Do(ctx, c, name)
+		return result, err
 	}
 }
 
@@ -160,7 +161,8 @@ func patching(p act.Patch, done string) func(context.Context, live.Client, strin
 
 func steering(how func(*v1alpha1.Rollout) (act.Patch, string)) func(context.Context, live.Client, string, url.Values, time.Time) (string, error) {
 	return func(ctx context.Context, c live.Client, name string, _ url.Values, _ time.Time) (string, error) {
-		return act.Steer(how)(ctx, c, name)
+		result, _, err := act.Steer(how)(ctx, c, name)
+		return result, err
 	}
 }
 

@@ -104,7 +104,7 @@ func (c *Config) entry(key, text string) []error {
 		}
 		c.ServiceDefaultTriggers[name] = triggers
 	case kind == "template":
-		return asList(c.template(name, text))
+		return c.template(name, text)
 	case kind == "trigger":
 		return c.trigger(name, text)
 	case kind == "service":
@@ -137,20 +137,17 @@ func asList(err error) []error {
 	return []error{err}
 }
 
-func (c *Config) template(name, text string) error {
-	var source services.Notification
-	if err := yaml.Unmarshal([]byte(text), &source); err != nil {
-		return err
+func (c *Config) template(name, text string) []error {
+	source, ignored, err := notification(text)
+	if err != nil {
+		return []error{err}
 	}
 	parsed, err := message.Parse(name, source)
 	if err != nil {
-		return err
+		return []error{err}
 	}
 	c.Templates[name], c.Sources[name] = parsed, source
-	if err := yaml.UnmarshalStrict([]byte(text), new(services.Notification)); err != nil {
-		return fmt.Errorf("what is not known is ignored: %w", err)
-	}
-	return nil
+	return ignored
 }
 
 func (c *Config) trigger(name, text string) []error {

@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/sluice-delivery/sluice/notifier/past"
 )
 
 // state is what a Rollout says at a minute of the test.
@@ -88,6 +91,48 @@ func TestNext(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Updates that ended while no notifier ran are counted by their events, and not twice: neither those that were counted before, nor the last one, which
+// the status shows, nor any after another restart.
+func TestUpdatesThatEndedMeanwhile(t *testing.T) {
+	happened := func(reason, message string, at time.Duration) past.Moment {
+		return past.Moment{Event: &corev1.Event{Reason: reason, Message: message}, Count: 1, At: begun.Add(at)}
+	}
+	moments := []past.Moment{
+		happened("RolloutCompleted", "Rollout completed update to revision 1 (a): Initial deploy", -time.Minute),
+		happened("RolloutCompleted", "Rollout completed update to revision 2 (b): Completed all 2 canary steps", time.Minute+time.Second),
+		happened("RolloutPaused", "Rollout is paused (CanaryPauseStep)", 2*time.Minute),
+		happened("RolloutAborted", "Rollout aborted update to revision 3: x", 3*time.Minute),
+		happened("RolloutCompleted", "Rollout completed update to revision 3 (c): Completed all 2 canary steps", 4*time.Minute),
+		happened("RolloutCompleted", "Rollout completed update to revision 4 (b): Rollback within window", 5*time.Minute),
+		happened("RolloutCompleted", "Rollout completed update to revision 5 (d): Completed all 2 canary steps", 6*time.Minute+2*time.Second),
+	}
+	for name, c := range map[string]struct {
+		now  state
+		want []string
+	}{
+		"before one that ended":         {state{phase: "Healthy", how: "Promoted", ended: 6}, []string{"aborted", "succeeded", "rolledback", "succeeded"}},
+		"before one that is under way":  {state{phase: "Progressing"}, []string{"aborted", "succeeded", "rolledback", "succeeded", ""}},
+		"none, since that was the last": {state{phase: "Healthy", how: "Promoted", ended: 1}, []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Record{Counted: minute(1)}
+			for _, want := range [][]string{c.want, {""}} {
+				var got []string
+				rollout := c.now.rollout(r)
+				now, missed := Missed(r, rollout, moments, begun)
+				now, last := Next(now, rollout, begun, begun.Add(time.Hour))
+				for _, o := range append(missed, last) {
+					got = append(got, o.text())
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Error(diff)
+				}
+				r = Parse(now.String())
 			}
 		})
 	}

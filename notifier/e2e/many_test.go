@@ -104,7 +104,9 @@ func TestTenThousandEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	t.Logf("%d events were written after %s", many, since(begun))
 	eventually(t, "the messages to the server that is up", func() error { return up.missing(many / 2) })
+	t.Logf("the server that is up had its %d messages after %s", many/2, since(begun))
 	if err := down.missing(1); err == nil {
 		t.Error("a message came to the server that is down")
 	}
@@ -112,7 +114,9 @@ func TestTenThousandEvents(t *testing.T) {
 		<-time.After(100 * time.Millisecond)
 	}
 	down.down.Store(false)
+	t.Logf("the other server was down for %s", since(begun))
 	eventually(t, "the messages to the server that was down", func() error { return down.missing(many / 2) })
+	t.Logf("it had its %d messages after %s", many/2, since(begun))
 	n.kill()
 	for _, c := range []*counting{up, down} {
 		for id, times := range c.seen {
@@ -122,6 +126,8 @@ func TestTenThousandEvents(t *testing.T) {
 		}
 	}
 }
+
+func since(begun time.Time) time.Duration { return time.Since(begun).Round(time.Second) }
 
 func paused(ns *playtest.Namespace, ro *v1alpha1.Rollout, i int) *corev1.Event {
 	now := metav1.Now()

@@ -101,10 +101,11 @@ func TestWhoDidWhatAndHowOften(t *testing.T) {
 	if got := channel.wait(t, "has been waiting for a user"); !strings.Contains(got, "https://rollouts.example.com/rollout/"+ns.Name+"/web/promote") {
 		t.Errorf("no button to promote in %s", got)
 	}
-	ns.PatchStatus("web", `{"status":{"pauseConditions":null}}`)
-	said(t, ns, "promoted by jane")
-	channel.wait(t, "Rollout web: promoted by jane.")
-	channel.wait(t, "Rollout web has been promoted by jane.")
+	if out, err := sluice(t, ns.Kubeconfig, "promote", "web", "-n", ns.Name); err != nil {
+		t.Fatal(err, out)
+	}
+	channel.wait(t, "Rollout web: promoted by ")
+	channel.wait(t, "Rollout web has been promoted by ")
 	event := collector.wait(t, "dev.cdevents.service.upgraded.0.2.0")
 	var cloud struct {
 		SpecVersion, ID, Source, Type, Subject string

@@ -9,7 +9,8 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// By is who did what to a Rollout, and when. The dashboard in the cluster writes an event for each action; nothing else tells people apart.
+// By is who did what to a Rollout, and when. The dashboard in the cluster and the CLI write an event for each action;
+// nothing else tells people apart.
 func By(action *corev1.Event, when time.Time) map[string]any {
 	all := map[string]any{"name": "", "did": "", "time": ""}
 	if action == nil || action.Reason != v1alpha1.EventUserAction {

@@ -48,6 +48,12 @@ func Moments(events []corev1.Event) []Moment {
 		if !Tells(e.Reason) {
 			continue
 		}
+		if parts := Apart(e); len(parts) > 1 {
+			for _, part := range parts {
+				all = append(all, Moment{part, part.Count, first(e)})
+			}
+			continue
+		}
 		all = append(all, Moment{e, 1, first(e)})
 		if e.Count > 1 {
 			all = append(all, Moment{e, e.Count, e.LastTimestamp.Add(time.Second - 1)})

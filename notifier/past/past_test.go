@@ -38,6 +38,48 @@ func TestEventsOfOneSecond(t *testing.T) {
 	}
 }
 
+// What a controller merged is taken apart. What only has a semicolon stays whole.
+func TestMergedEvents(t *testing.T) {
+	const steps = "Rollout step 1/3 completed (setWeight: 20); Rollout step 2/3 completed (setWeight: 60)"
+	for name, c := range map[string]struct {
+		message, kind string
+		count         int32
+		want          []string
+	}{
+		"two steps":                     {steps, "Normal", 2, []string{"1 Rollout step 1/3 completed (setWeight: 20)", "2 Rollout step 2/3 completed (setWeight: 60)"}},
+		"two steps, one of them twice":  {steps, "Normal", 3, []string{"1 Rollout step 1/3 completed (setWeight: 20)", "2 Rollout step 2/3 completed (setWeight: 60)"}},
+		"a text with a semicolon":       {steps, "Normal", 1, []string{"1 " + steps}},
+		"one that was repeated":         {"Rollout is paused (a; b)", "Normal", 7, []string{"7 Rollout is paused (a; b)"}},
+		"a warning, which never waited": {steps, "Warning", 2, []string{"2 " + steps}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := event("RolloutStepCompleted", c.message, c.count, 0, 0)
+			e.Type = c.kind
+			var got []string
+			for _, part := range Apart(&e) {
+				got = append(got, fmt.Sprint(part.Count, " ", part.Message))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if e.Message != c.message || e.Count != c.count {
+				t.Errorf("the event itself was changed: %d %s", e.Count, e.Message)
+			}
+		})
+	}
+	merged := event("RolloutStepCompleted", steps, 2, 0, 0)
+	merged.Type = corev1.EventTypeNormal
+	paused := event("RolloutPaused", "Rollout is paused (CanaryPauseStep)", 1, 0, 0)
+	var got []string
+	for _, m := range Moments([]corev1.Event{paused, merged}) {
+		got = append(got, m.Event.Message)
+	}
+	want := []string{"Rollout step 1/3 completed (setWeight: 20)", "Rollout step 2/3 completed (setWeight: 60)", "Rollout is paused (CanaryPauseStep)"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Thousands of events, forged or not, cost no more than the latest of them.
 func TestThousandsOfEvents(t *testing.T) {
 	var events []corev1.Event

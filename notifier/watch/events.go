@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/notifier/config"
 	"github.com/sluice-delivery/sluice/notifier/notified"
+	"github.com/sluice-delivery/sluice/notifier/past"
 )
 
 // events sends a message for each event to whose trigger someone has subscribed.
@@ -45,12 +46,14 @@ func (r *events) Reconcile(ctx context.Context, request reconcile.Request) (reco
 		for _, err := range wrong {
 			r.log.Debug("a subscription is left out", "object", event.InvolvedObject.Name, "namespace", event.Namespace, "error", err)
 		}
-		for _, trigger := range slices.Sorted(maps.Keys(to)) {
-			wait, err := r.trigger(ctx, l, &event, object, trigger, to[trigger])
-			if err != nil {
-				return reconcile.Result{}, err
+		for _, e := range past.Apart(&event) {
+			for _, trigger := range slices.Sorted(maps.Keys(to)) {
+				wait, err := r.trigger(ctx, l, e, object, trigger, to[trigger])
+				if err != nil {
+					return reconcile.Result{}, err
+				}
+				result.RequeueAfter = max(result.RequeueAfter, wait)
 			}
-			result.RequeueAfter = max(result.RequeueAfter, wait)
 		}
 	}
 	return result, nil
@@ -74,18 +77,15 @@ func (r *notifier) concerns(e *corev1.Event) bool {
 		!at.Before(r.since) && r.clock.Since(at) < r.maxAge
 }
 
-// dashboardSource is the component that reports what users do in the dashboard.
-const dashboardSource = "sluice-dashboard"
-
 // ours reports whether an event is one of Sluice's.
 func ours(e *corev1.Event) bool {
 	if e.Reason == v1alpha1.EventUserAction {
-		return e.Source.Component == dashboardSource
+		return e.Source.Component == v1alpha1.DashboardEventSource || e.Source.Component == v1alpha1.CLIEventSource
 	}
 	return e.Source.Component == v1alpha1.EventSource
 }
 
-// settled is how old an abort must be for conditions with `events`: who did it is an event of the dashboard, written at about the same time.
+// settled is how old an abort must be for conditions with `events`: who did it is an event of the dashboard or of the CLI, written at about the same time.
 const settled = 3 * time.Second
 
 // early is how much too early it is to ask a condition about an event.

@@ -40,6 +40,8 @@ func (p Patch) Send(ctx context.Context, c live.Client, resource schema.GroupVer
 	return nil
 }
 
+func (p Patch) empty() bool { return p.Status == nil && p.Spec == nil }
+
 func (p Patch) whole() Fields {
 	whole := Fields{}
 	if p.Spec != nil {

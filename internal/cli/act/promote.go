@@ -13,26 +13,39 @@ type Promotion struct {
 	Full, SkipStep, SkipAll bool
 }
 
-// Do promotes a Rollout and returns what to say about it.
-func (how Promotion) Do(ctx context.Context, c live.Client, name string) (string, error) {
+// Past is what was done, for an event.
+func (how Promotion) Past() string {
+	switch {
+	case how.Full:
+		return "promoted in full"
+	case how.SkipStep:
+		return "step skipped"
+	case how.SkipAll:
+		return "all steps skipped"
+	}
+	return "promoted"
+}
+
+// Do promotes a Rollout and returns what to say about it, and whether there was something to promote.
+func (how Promotion) Do(ctx context.Context, c live.Client, name string) (result string, wrote bool, err error) {
 	ro, err := c.Rollout(ctx, name)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	p, err := how.Patch(ro)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if err := p.Send(ctx, c, live.Rollouts, name); err != nil {
-		return "", err
+		return "", false, err
 	}
 	switch {
-	case p.Status == nil && p.Spec == nil:
-		return fmt.Sprintf("rollout '%s' has nothing left to promote", name), nil
+	case p.empty():
+		return fmt.Sprintf("rollout '%s' has nothing left to promote", name), false, nil
 	case how.Full:
-		return fmt.Sprintf("rollout '%s' fully promoted", name), nil
+		return fmt.Sprintf("rollout '%s' fully promoted", name), true, nil
 	}
-	return fmt.Sprintf("rollout '%s' promoted", name), nil
+	return fmt.Sprintf("rollout '%s' promoted", name), true, nil
 }
 
 // Patch is what to write. Where a controller pauses, removing the pause is enough: the controller then continues by itself. Where it is busy with a
@@ -94,7 +107,7 @@ func inconclusive(ro *v1alpha1.Rollout) bool {
 // AfterPromotion is what `promote` would leave of a Rollout, nil if there is nothing to promote.
 func AfterPromotion(ro *v1alpha1.Rollout) *v1alpha1.Rollout {
 	p, err := Promotion{}.Patch(ro)
-	if err != nil || p.Status == nil && p.Spec == nil {
+	if err != nil || p.empty() {
 		return nil
 	}
 	out, err := p.Applied(ro)

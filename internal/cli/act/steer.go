@@ -10,14 +10,14 @@ import (
 )
 
 // Steer writes what a command asks for to the rollout as it is now, or says why there is nothing to write.
-func Steer(how func(*v1alpha1.Rollout) (p Patch, result string)) func(context.Context, live.Client, string) (string, error) {
-	return func(ctx context.Context, c live.Client, name string) (string, error) {
+func Steer(how func(*v1alpha1.Rollout) (p Patch, result string)) func(context.Context, live.Client, string) (result string, wrote bool, err error) {
+	return func(ctx context.Context, c live.Client, name string) (string, bool, error) {
 		ro, err := c.Rollout(ctx, name)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		p, result := how(ro)
-		return fmt.Sprintf("rollout '%s' %s", name, result), p.Send(ctx, c, live.Rollouts, name)
+		return fmt.Sprintf("rollout '%s' %s", name, result), !p.empty(), p.Send(ctx, c, live.Rollouts, name)
 	}
 }
 

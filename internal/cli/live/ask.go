@@ -3,8 +3,11 @@ package live
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,10 +17,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
 var (
 	events                   = corev1.SchemeGroupVersion.WithResource("events")
+	selfReviews              = authenticationv1.SchemeGroupVersion.WithResource("selfsubjectreviews")
 	selfSubjectReviews       = authorizationv1.SchemeGroupVersion.WithResource("selfsubjectaccessreviews")
 	eventsAtOnce       int64 = 200
 )
@@ -86,6 +92,34 @@ func (c Client) Everywhere(ctx context.Context) (Client, error) {
 		return c, nil
 	}
 	return all, err
+}
+
+// Whoami is what the API server calls the one who asks, empty for someone who is not logged in.
+func (c Client) Whoami(ctx context.Context) (string, error) {
+	ask := &unstructured.Unstructured{Object: map[string]any{"apiVersion": authenticationv1.SchemeGroupVersion.String(), "kind": "SelfSubjectReview"}}
+	answer, err := c.Resource(selfReviews).Create(ctx, ask, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	review, err := typed[authenticationv1.SelfSubjectReview](answer)
+	if err != nil || review.Status.UserInfo.Username == "system:anonymous" {
+		return "", err
+	}
+	return review.Status.UserInfo.Username, nil
+}
+
+// UserAction is the event that says who did what to a Rollout.
+func UserAction(ro *v1alpha1.Rollout, did, who, component string, at time.Time) *corev1.Event {
+	now := metav1.NewTime(at)
+	return &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ro.Namespace, Name: fmt.Sprintf("%s.%x", ro.Name, now.UnixNano())},
+		InvolvedObject: corev1.ObjectReference{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: "Rollout", Namespace: ro.Namespace, Name: ro.Name, UID: ro.UID, ResourceVersion: ro.ResourceVersion,
+		},
+		Reason: v1alpha1.EventUserAction, Message: did + " by " + who, Type: corev1.EventTypeNormal,
+		FirstTimestamp: now, LastTimestamp: now, Count: 1,
+		Source: corev1.EventSource{Component: component}, ReportingController: component,
+	}
 }
 
 // WriteEvent creates an event in its namespace.

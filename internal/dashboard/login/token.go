@@ -9,15 +9,12 @@ import (
 	"sync"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/sluice-delivery/sluice/internal/cli/live"
 	"github.com/sluice-delivery/sluice/internal/dashboard"
 )
 
@@ -92,24 +89,11 @@ func (t *Tokens) Enter(_ http.ResponseWriter, r *http.Request) (dashboard.Person
 	return p, nil
 }
 
-var selfReviews = authenticationv1.SchemeGroupVersion.WithResource("selfsubjectreviews")
-
 // whoami is what the API server calls the one who asks.
 func whoami(ctx context.Context, c dynamic.Interface) (string, error) {
-	ask := &unstructured.Unstructured{Object: map[string]any{"apiVersion": authenticationv1.SchemeGroupVersion.String(), "kind": "SelfSubjectReview"}}
-	answer, err := c.Resource(selfReviews).Create(ctx, ask, metav1.CreateOptions{})
-	if apierrors.IsUnauthorized(err) {
+	name, err := live.Client{Interface: c}.Whoami(ctx)
+	if apierrors.IsUnauthorized(err) || err == nil && name == "" {
 		return "", dashboard.ErrUnknown
 	}
-	if err != nil {
-		return "", err
-	}
-	var review authenticationv1.SelfSubjectReview
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, &review); err != nil {
-		return "", err
-	}
-	if name := review.Status.UserInfo.Username; name != "" && name != "system:anonymous" {
-		return name, nil
-	}
-	return "", dashboard.ErrUnknown
+	return name, err
 }
