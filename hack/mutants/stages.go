@@ -10,10 +10,11 @@ type stage struct {
 // engines are the packages whose mutants are made where none are named.
 var engines = []string{"./internal/plan/...", "./internal/experiment/...", "./internal/analysis/..."}
 
-// stages are the fast tests, the cheapest first: the tests of the engines without disturbed transcripts; about 2,000 seeded histories of tier
-// one and the explorer's regressions; and the transcripts with a crash after each write and with stale views.
+// stages are the fast tests, the cheapest first: the tests of the engines without disturbed transcripts; the smallest worlds, searched to their end; about
+// 2,000 seeded histories of tier one and the explorer's regressions; and the transcripts with a crash after each write and with stale views.
 var stages = []stage{
 	{"tests", engines, []string{"-test.skip=Anywhere$"}},
+	{"small worlds", []string{"./internal/sim/check"}, []string{"-test.run=^TestSmallWorlds$"}},
 	{"histories", []string{"./internal/sim/explore"}, []string{
 		"-test.run=^Test(Explore(Routed|Hands|HandsRouted|Experiments)?|Regressions)$", "-seeds=800", "-brief",
 	}},
