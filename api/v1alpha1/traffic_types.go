@@ -68,12 +68,31 @@ type RolloutTrafficRouting struct {
 	// +kubebuilder:validation:XValidation:rule=`self.all(a, self.exists_one(b, b.name == a.name))`,message=`every name in managedRoutes must be listed once only`
 	ManagedRoutes []ManagedRoute `json:"managedRoutes,omitempty"`
 
+	// Keeps each client on the version that served it first, by a cookie, while an update splits the traffic. For istio only.
+	// +optional
+	SessionAffinity *SessionAffinity `json:"sessionAffinity,omitempty"`
+
 	// The weight that stands for all traffic in setWeight, at most 1000000. Defaults to 100, so that weights are percentages. For nginx
 	// and plugins only.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:XValidation:rule=`self <= 1000000`,message=`maxTrafficWeight must be 1000000 or less, the largest weight that routers can count to`
 	MaxTrafficWeight *int32 `json:"maxTrafficWeight,omitempty"`
+}
+
+// SessionAffinity keeps clients on one version. New clients are split by weight.
+type SessionAffinity struct {
+	// Name of the cookie. Defaults to sluice- and the name of the Rollout.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]*$`
+	CookieName string `json:"cookieName,omitempty"`
+
+	// How long a client stays on its version before it is split by weight again. Defaults to 86400, a day. Promotion and abort end it earlier.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=31536000
+	MaxAgeSeconds *int32 `json:"maxAgeSeconds,omitempty"`
 }
 
 // ManagedRoute names a route that the controller adds and removes.

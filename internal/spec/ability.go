@@ -14,14 +14,16 @@ type ability struct {
 	headers, mirrors, additional bool
 	// exact: it compares headers with whole values alone.
 	exact bool
+	// sessions: it keeps clients on a version by a cookie.
+	sessions bool
 }
 
 func abilityOf(r Router) ability {
 	switch r := r.(type) {
 	case GatewayAPI:
-		return ability{who: "the Gateway API, whose routes here are TCPRoutes and TLSRoutes,", headers: r.managed(), mirrors: r.managed(), additional: true}
+		return ability{who: r.who(), headers: r.managed(), mirrors: r.managed(), additional: true}
 	case Istio:
-		return ability{who: "istio", headers: true, mirrors: true, additional: true}
+		return ability{who: "istio", headers: true, mirrors: true, additional: true, sessions: true}
 	case Nginx:
 		return ability{who: "nginx"}
 	case Apisix:

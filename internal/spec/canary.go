@@ -25,7 +25,7 @@ func (p *problems) canary(ro *v1alpha1.Rollout, replicas int32, historyLimit int
 		if c.TrafficRouting.MaxTrafficWeight != nil {
 			out.MaxWeight = *c.TrafficRouting.MaxTrafficWeight
 		}
-		out.Traffic = p.traffic(c, ro.Namespace, replicas, historyLimit)
+		out.Traffic = p.traffic(ro, replicas, historyLimit)
 	}
 	p.background(&out, c.Analysis)
 	for i := range c.Steps {
@@ -86,10 +86,10 @@ func (p *problems) withoutRouter(c *v1alpha1.CanaryStrategy) {
 }
 
 // traffic reads what only a canary with a router has.
-func (p *problems) traffic(c *v1alpha1.CanaryStrategy, namespace string, replicas int32, historyLimit int) *Traffic {
-	field := canaryField + ".trafficRouting"
+func (p *problems) traffic(ro *v1alpha1.Rollout, replicas int32, historyLimit int) *Traffic {
+	field, c := canaryField+".trafficRouting", ro.Spec.Strategy.Canary
 	t := &Traffic{
-		Routers:                     p.routers(c.TrafficRouting, namespace),
+		Routers:                     p.routers(c.TrafficRouting, ro.Namespace, ro.Name),
 		ScaleDownDelay:              seconds(orDefault(c.ScaleDownDelaySeconds, v1alpha1.DefaultScaleDownDelaySeconds)),
 		ScaleDownDelayRevisionLimit: int(orDefault(c.ScaleDownDelayRevisionLimit, math.MaxInt32)),
 		AbortScaleDownDelay:         seconds(orDefault(c.AbortScaleDownDelaySeconds, v1alpha1.DefaultAbortScaleDownDelaySeconds)),
@@ -98,6 +98,7 @@ func (p *problems) traffic(c *v1alpha1.CanaryStrategy, namespace string, replica
 		MinPods:                     min(orDefault(c.MinPodsPerReplicaSet, 1), replicas),
 		EnforceMaxSurge:             c.EnforceMaxSurge,
 	}
+	p.sessionAffinity(field+".sessionAffinity", c, t.Routers)
 	t.AbortScaleDown = t.AbortScaleDownDelay > 0
 	if t.DynamicStableScale {
 		t.ScaleDownDelay = 0 // the old version has shrunk with its traffic
@@ -255,6 +256,14 @@ func (p *problems) setMirrorRoute(field string, s *v1alpha1.SetMirrorRoute, c Ca
 		p.add(field+".percentage", "%d is not a percentage: write 0 to 100", percent)
 	}
 	return SetMirrorRoute{Name: s.Name, Match: s.Match, Percent: percent}
+}
+
+// who is the router as messages about what it cannot do call it.
+func (g GatewayAPI) who() string {
+	if g.managed() {
+		return "the Gateway API"
+	}
+	return "the Gateway API, whose routes here are TCPRoutes and TLSRoutes,"
 }
 
 // managed reports whether steps add rules to any of the routes.

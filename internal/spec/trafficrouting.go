@@ -18,18 +18,20 @@ func Routers(ro *v1alpha1.Rollout) []Router {
 		return nil
 	}
 	var p problems
-	return p.routers(c.TrafficRouting, ro.Namespace)
+	return p.routers(c.TrafficRouting, ro.Namespace, ro.Name)
 }
 
-// routers resolves the traffic routers of a Rollout in a namespace.
-func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace string) []Router {
+// routers resolves the traffic routers of a Rollout.
+func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace, name string) []Router {
 	const field = canaryField + ".trafficRouting"
 	if t.AppMesh != nil {
 		p.add(field+".appMesh", "AWS App Mesh ended on 30 September 2026: remove it, and use gatewayAPI, for instance with Amazon VPC Lattice, or istio")
 	}
 	var all []Router
 	if t.Istio != nil {
-		all = append(all, p.istio(field+".istio", t.Istio, t.ManagedRoutes, namespace))
+		i := p.istio(field+".istio", t.Istio, t.ManagedRoutes, namespace)
+		i.Sessions = sessions(t.SessionAffinity, name)
+		all = append(all, i)
 	}
 	if t.Nginx != nil {
 		n := p.nginx(field+".nginx", t.Nginx)

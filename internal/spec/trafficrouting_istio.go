@@ -17,6 +17,8 @@ type Istio struct {
 	VirtualServices []IstioVirtualService
 	// DestinationRule whose subsets are the versions; without a name the versions are told apart by hosts.
 	DestinationRule IstioDestinationRule
+	// Sessions keep clients on a version; without a cookie they do not.
+	Sessions Sessions
 }
 
 // IstioVirtualService is which routes of a VirtualService to split.

@@ -22,6 +22,50 @@ func oneService(name string) v1alpha1.IstioTrafficRouting {
 	return v1alpha1.IstioTrafficRouting{VirtualService: &v1alpha1.IstioVirtualService{Name: name}}
 }
 
+// TestSessionAffinity: what keeps clients on a version is refused by name where it cannot be.
+func TestSessionAffinity(t *testing.T) {
+	age := int32(0)
+	for name, c := range map[string]struct {
+		canary v1alpha1.CanaryStrategy
+		want   []string
+	}{
+		"istio": {v1alpha1.CanaryStrategy{TrafficRouting: &v1alpha1.RolloutTrafficRouting{
+			Istio: &v1alpha1.IstioTrafficRouting{VirtualService: &v1alpha1.IstioVirtualService{Name: "web"}}, SessionAffinity: &v1alpha1.SessionAffinity{},
+		}}, nil},
+		"all that is wrong": {
+			v1alpha1.CanaryStrategy{
+				DynamicStableScale: true,
+				Steps:              []v1alpha1.CanaryStep{{SetMirrorRoute: &v1alpha1.SetMirrorRoute{Name: "copy"}}},
+				TrafficRouting: &v1alpha1.RolloutTrafficRouting{
+					Traefik: &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web"}, GatewayAPI: &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"},
+					SessionAffinity: &v1alpha1.SessionAffinity{CookieName: "a;b", MaxAgeSeconds: &age},
+				},
+			},
+			[]string{
+				routing + `.sessionAffinity.cookieName: "a;b" cannot be the name of a cookie: use letters, digits, dots, dashes, and underscores`,
+				routing + ".sessionAffinity.maxAgeSeconds: 0 is out of range: write 1 to 31536000",
+				routing + ".sessionAffinity: keeps clients on the stable version, which dynamicStableScale takes the pods from: remove one of the two",
+				routing + ".sessionAffinity: traefik cannot keep clients on a version: remove sessionAffinity, or use istio",
+				routing + ".sessionAffinity: the Gateway API cannot keep clients on a version: remove sessionAffinity, or use istio",
+				"spec.strategy.canary.steps[0].setMirrorRoute: would split the clients that it mirrors anew, and sessionAffinity keeps them on a version: remove one of the two",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p problems
+			routers := p.routers(c.canary.TrafficRouting, "shop", "web")
+			p.sessionAffinity(routing+".sessionAffinity", &c.canary, routers)
+			var got []string
+			for _, problem := range p {
+				got = append(got, problem.String())
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestIstio(t *testing.T) {
 	service := func(namespace, name string) []Router {
 		return []Router{Istio{Field: istio, VirtualServices: []IstioVirtualService{{Field: istio + ".virtualService.name", Namespace: namespace, Name: name}}}}
@@ -55,7 +99,7 @@ func TestIstio(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p problems
-			if diff := cmp.Diff(c.want, p.routers(c.routing, "shop")); diff != "" {
+			if diff := cmp.Diff(c.want, p.routers(c.routing, "shop", "web")); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 			for _, problem := range p {
@@ -106,7 +150,7 @@ func TestProblemsOfIstio(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p problems
-			p.routers(c.routing, "shop")
+			p.routers(c.routing, "shop", "web")
 			var got []string
 			for _, problem := range p {
 				got = append(got, problem.String())

@@ -175,7 +175,7 @@ func TestRouters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p problems
-			got := p.routers(c.routing, "shop")
+			got := p.routers(c.routing, "shop", "web")
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -375,7 +375,7 @@ func TestProblemsOfRouters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p problems
-			p.routers(c.routing, "shop")
+			p.routers(c.routing, "shop", "web")
 			var got []string
 			for _, problem := range p {
 				got = append(got, problem.String())
@@ -450,7 +450,7 @@ func TestCustomProblems(t *testing.T) {
 			of := good()
 			c.change(&of)
 			var p problems
-			p.routers(&v1alpha1.RolloutTrafficRouting{Custom: []v1alpha1.CustomTrafficRouting{of}}, "shop")
+			p.routers(&v1alpha1.RolloutTrafficRouting{Custom: []v1alpha1.CustomTrafficRouting{of}}, "shop", "web")
 			switch {
 			case c.want == "" && len(p) > 0:
 				t.Errorf("problems are %v", p)

@@ -11,6 +11,10 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, subjects.Istio(subjects.Rollout("shop"), subjects.InMemory(subjects.Services, "shop"), 2000))
 }
 
+func TestConformanceOfSessions(t *testing.T) {
+	conformance.Run(t, subjects.IstioSessions(subjects.Rollout("shop"), subjects.InMemory(subjects.Services, "shop"), 2000))
+}
+
 func TestConformanceOfSubsets(t *testing.T) {
 	conformance.Run(t, subjects.IstioSubsets(subjects.Rollout("shop"), subjects.InMemory(subjects.Services, "shop"), 2000))
 }

@@ -16,3 +16,8 @@ func FuzzRenderSubsets(f *testing.F) {
 	f.Add([]byte(`{"spec":{"host":3,"subsets":[null,{"name":"canary","labels":7},{"name":"stable","labels":{}},{"name":"stable"}],"http":[{"route":[{"destination":{"subset":"canary"}},{"destination":{"subset":"stable"},"weight":-1}]}]}}`), int32(7))
 	conformance.Fuzz(f, subjects.Services, subjects.IstioSubsets(subjects.Rollout("shop"), nil, 0).Router)
 }
+
+func FuzzRenderSessions(f *testing.F) {
+	f.Add([]byte(`{"spec":{"http":[{"match":[null,7,{"headers":3}],"route":[{"destination":{"host":"web-stable"},"headers":7},{"destination":{"host":"web-canary"},"headers":{"response":null}}]}]}}`), int32(7))
+	conformance.Fuzz(f, subjects.Services, subjects.IstioSessions(subjects.Rollout("shop"), nil, 0).Router)
+}

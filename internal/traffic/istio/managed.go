@@ -114,7 +114,7 @@ func stringMatch(m traffic.StringMatch) map[string]any {
 
 // note notes what the VirtualService now has of this Rollout.
 func (s *service) note() {
-	var n mark
+	n := mark{Cookie: s.mine.Cookie}
 	for _, r := range s.want.Routes {
 		n.Routes = append(n.Routes, r.RouteName())
 	}

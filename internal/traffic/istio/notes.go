@@ -15,6 +15,8 @@ type mark struct {
 	Services []string `json:"services,omitempty"`
 	// Added are those of them whose destinations it added.
 	Added []string `json:"added,omitempty"`
+	// Cookie is the one that its destinations set.
+	Cookie string `json:"cookie,omitempty"`
 }
 
 func readNotes(o *unstructured.Unstructured) note.Notes[mark] {

@@ -114,6 +114,9 @@ func (r router) renderService(in spec.IstioVirtualService, want traffic.Split, h
 		}
 		text = s.addManaged(chosen)
 	}
+	if text == "" {
+		text = s.keepSessions(chosen)
+	}
 	if text != "" {
 		return problem(spec.Problem{Field: in.Field, Text: fmt.Sprintf("VirtualService %q: %s", in.Name, text)})
 	}

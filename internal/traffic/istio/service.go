@@ -68,6 +68,7 @@ func open(r router, object *unstructured.Unstructured, want traffic.Split) *serv
 			s.managed = append(s.managed, managedRoute{owner, of})
 		}
 	}
+	s.dropSessions()
 	return s
 }
 
@@ -90,7 +91,8 @@ func (s *service) choose(in spec.IstioVirtualService) (all []place, problem stri
 		return nil, s.problem
 	}
 	tls, tcp := s.list("tls"), s.list("tcp")
-	if len(s.http)+len(tls)+len(tcp) == 0 {
+	http := withoutSessions(s.http)
+	if len(http)+len(tls)+len(tcp) == 0 {
 		return nil, "Unable to get any of the HTTP, TCP or TLS routes for the Istio VirtualService: add a route with destinations for the two Services"
 	}
 	add := func(protocol string, routes []route, text string) {
@@ -101,8 +103,8 @@ func (s *service) choose(in spec.IstioVirtualService) (all []place, problem stri
 			all = append(all, place{protocol, of})
 		}
 	}
-	if len(s.http) > 0 || len(in.Routes) > 0 {
-		routes, text := byName(s.http, in.Routes)
+	if len(http) > 0 || len(in.Routes) > 0 {
+		routes, text := byName(http, in.Routes)
 		add("http", routes, text)
 	}
 	if len(tls) > 0 || len(in.TLSRoutes) > 0 {
