@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -108,6 +109,9 @@ func find(body []byte, path string, mayBeMissing bool) (any, error) {
 		}
 		return string(body), nil
 	}
+	if err := affordable(body, path); err != nil {
+		return nil, err
+	}
 	finder := jsonpath.New("result").AllowMissingKeys(mayBeMissing)
 	if err := finder.Parse(cmp.Or(path, "{$}")); err != nil {
 		return nil, fmt.Errorf("jsonPath %q: %w", path, err)
@@ -121,6 +125,26 @@ func find(body []byte, path string, mayBeMissing bool) (any, error) {
 		return nil, nil
 	}
 	return all[0].Interface(), nil
+}
+
+// mostFound is how many values a path may find where it can find one more than once.
+const mostFound = 250_000
+
+// affordable refuses a path that may find each value of an answer many times: with every ".." but the first as often as there are values, and with
+// every further key between brackets twice as often. 300 bytes of answer and of path would otherwise take minutes and gigabytes.
+func affordable(body []byte, path string) error {
+	values := 1 + bytes.Count(body, []byte("[")) + bytes.Count(body, []byte("{")) + bytes.Count(body, []byte(","))
+	found := values
+	for range max(0, strings.Count(path, "..")-1) {
+		found = min(found, mostFound+1) * values
+	}
+	for range strings.Count(path, ",") {
+		found = min(found, mostFound+1) * 2
+	}
+	if found > values && found > mostFound {
+		return fmt.Errorf("jsonPath %q may find each of the answer's %d values many times: write .. at most once, and one key between brackets", path, values)
+	}
+	return nil
 }
 
 func text(value any) string {

@@ -181,3 +181,41 @@ func TestNoServerThere(t *testing.T) {
 		}
 	}
 }
+
+// A path that finds the same values again and again is refused where the answer is not small. What is common costs what the answer is long.
+func TestPathsThatFindTooMuch(t *testing.T) {
+	nested := func(depth int) string { return strings.Repeat("[", depth) + "1" + strings.Repeat("]", depth) }
+	wide := "[" + strings.Repeat("1,", 100_000) + "1]"
+	for path, c := range map[string]struct {
+		body    string
+		refused bool
+	}{
+		"{..[*]}":                               {wide, false},
+		"{[*]}":                                 {wide, false},
+		"{..[*]..[*]}":                          {nested(100), false},
+		"{$..[*]..[*]}":                         {nested(1000), true},
+		"{$..[*]..[*]..[*]..[*]}":               {nested(150), true},
+		"{['a','b']}":                           {`{"a": 1, "b": 2}`, false},
+		"{" + strings.Repeat("[0,0]", 40) + "}": {nested(41), true},
+	} {
+		_, err := find([]byte(c.body), path, true)
+		if refused := err != nil && strings.Contains(err.Error(), "values many times: write .. at most once"); refused != c.refused {
+			t.Errorf("%s: %v, want it refused: %v", path, err, c.refused)
+		}
+	}
+}
+
+// Whatever a server answers, and whatever path is asked for, is found or is an error, and can be shown.
+func FuzzFind(f *testing.F) {
+	f.Add(`{"ok": true, "items": [{"n": 1}], "none": null}`, "{.items[0].n}", false)
+	f.Add(`{"a": [1, 2]}`, "{$.a[5]}", true)
+	f.Add(`[]`, "{range .[*]}{.x}{end}", false)
+	f.Add("all is\nwell", "", false)
+	f.Fuzz(func(t *testing.T, body, path string, mayBeMissing bool) {
+		value, err := find([]byte(body), path, mayBeMissing)
+		if err != nil && value != nil {
+			t.Errorf("%v, and the error %v", value, err)
+		}
+		_ = text(value)
+	})
+}
