@@ -10,6 +10,8 @@ type Move struct {
 	Canary, Stable int32
 	// ready: the canary has the pods that want asks for.
 	Ready bool
+	// unseen: the routers do not show now. Less may be in force, and the canary gets no more of it than its pods can carry.
+	Unseen bool
 	// gradual: traffic may move as pods come, a part at a time.
 	Gradual bool
 }
@@ -21,6 +23,9 @@ type Move struct {
 // stable version's available pods can carry, at once if no more than the tolerated number is missing. So an abort never waits for
 // the last pod of a stable version, nor a good canary for a broken one.
 func (m Move) Next() int32 {
+	if m.Unseen && !m.Ready && m.Want >= m.Now && m.Replicas > 0 {
+		m.Now = min(m.Now, portion(m.Max, m.Canary, m.Replicas))
+	}
 	switch {
 	case m.Replicas == 0:
 		return m.Want // nobody is there on either side, and nobody is wanted

@@ -124,7 +124,7 @@ func (r *ByWeight) carry(w *weight) {
 		Replicas: r.want.Replicas(), Tolerated: r.canary.MaxUnavailable,
 		Canary: carrier.Fleet().Serving(), Stable: r.want.Stable().Certain(),
 		Ready:   carrier != nil && !carrier.Stale() && r.canary.Threshold.Met(carrier.Fleet().Serving(), size),
-		Gradual: r.want.Gradual(),
+		Gradual: r.want.Gradual(), Unseen: !r.split.InForce,
 	}
 	wanted := r.want.PortionText(w.want)
 	w.to = m.Next()
@@ -132,7 +132,7 @@ func (r *ByWeight) carry(w *weight) {
 	case w.to == w.want && w.want == m.Now:
 		w.why = wanted + " as it should be"
 	case w.to == w.want:
-	case w.want > m.Now:
+	case w.want >= m.Now:
 		r.journal.Hold(Weight, wanted+" to the canary", fmt.Sprintf("%d of %d pods available", m.Canary, size))
 		w.why = "its available pods can carry that"
 	default:
