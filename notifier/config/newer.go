@@ -1,9 +1,9 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,11 +57,7 @@ func notification(text string) (source services.Notification, ignored []error, e
 			}
 		}
 	}
-	rest, err := json.Marshal(blocks)
-	if err != nil {
-		return source, nil, err
-	}
-	if err := strictly(rest, new(services.Notification)); err != nil {
+	if err := strictly(blocks, new(services.Notification)); err != nil {
 		ignored = append(ignored, fmt.Errorf("what is not known is ignored: %w", err))
 	}
 	return source, ignored, nil
@@ -72,23 +68,34 @@ func asWorkflows(text []byte, source *services.Notification) []error {
 	if source.Teams != nil {
 		return []error{fmt.Errorf("%s is ignored, since there is a block teams, which workflows take as well: write one of them", workflows)}
 	}
-	var block struct {
-		services.TeamsNotification
+	var teams services.TeamsNotification
+	var card struct {
 		AdaptiveCard string `json:"adaptiveCard,omitempty"`
 	}
-	if err := json.Unmarshal(text, &block); err != nil {
+	if err := errors.Join(yaml.Unmarshal(text, &teams), yaml.Unmarshal(text, &card)); err != nil {
 		return []error{fmt.Errorf("%s is ignored: %w", workflows, err)}
 	}
-	block.Template = cmp.Or(block.AdaptiveCard, block.Template)
-	source.Teams = &block.TeamsNotification
-	if err := strictly(text, &block); err != nil {
+	teams.Template = cmp.Or(card.AdaptiveCard, teams.Template)
+	source.Teams = &teams
+	var rest map[string]json.RawMessage
+	if err := json.Unmarshal(text, &rest); err != nil {
+		return []error{fmt.Errorf("%s: %w", workflows, err)}
+	}
+	delete(rest, "adaptiveCard")
+	if err := strictly(rest, new(services.TeamsNotification)); err != nil {
 		return []error{fmt.Errorf("%s: what is not known is ignored: %w", workflows, err)}
 	}
 	return nil
 }
 
-func strictly(text []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	return decoder.Decode(into)
+// strictly reads what nothing may be unknown in. As elsewhere in YAML, a number or a truth value may stand for a text.
+func strictly(fields map[string]json.RawMessage, into any) error {
+	text, err := json.Marshal(fields)
+	if err == nil {
+		err = yaml.UnmarshalStrict(text, into)
+	}
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner // "error unmarshaling JSON: while decoding JSON" helps nobody
+	}
+	return err
 }

@@ -25,6 +25,8 @@ func TestBlocksOfLaterVersions(t *testing.T) {
 			"gcppubsub is not supported, and ignored: use the block webhook, with a service that publishes the message",
 			"nats is not supported, and ignored: use the block webhook, with a service that publishes the message",
 		}},
+		"numbers for texts": {text: "teams: {title: 7}\nopsgenie: {description: d, note: false}", title: "7"},
+		"a number for them": {text: "teams-workflows: {title: 7}", title: "7"},
 		"what nobody knows": {text: "nats: {}\nslak: {}", want: []string{
 			"nats is not supported, and ignored: use the block webhook, with a service that publishes the message",
 			`what is not known is ignored: json: unknown field "slak"`,
