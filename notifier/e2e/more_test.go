@@ -88,7 +88,16 @@ func TestWhoDidWhatAndHowOften(t *testing.T) {
 	configure(t, ns, "argo-rollouts", data, nil)
 	ns.StartController()
 	port := fmt.Sprint(ns.FreePort())
-	n := startNotifier(t, ns, nil, "--metrics-port="+port, "--per-object-metrics")
+	health := fmt.Sprint(ns.FreePort())
+	n := startNotifier(t, ns, nil, "--metrics-port="+port, "--healthz-port="+health, "--per-object-metrics")
+	for _, probe := range []string{"healthz", "readyz"} {
+		ns.WaitUntil("an answer to the probe "+probe, func() error {
+			if got := page(t, "http://127.0.0.1:"+health+"/"+probe); got != "ok" {
+				return fmt.Errorf("%s", got)
+			}
+			return nil
+		})
+	}
 	var lines []string
 	for _, trigger := range []string{"on-waiting-for-user", "on-degraded-long", "on-promoted", "on-rolled-back", "on-user-action"} {
 		lines = append(lines, "notifications.argoproj.io/subscribe."+trigger+".slack: deploys")
