@@ -34,7 +34,7 @@ func waitForRoles(ns *playtest.Namespace, want map[string]int) []corev1.Pod {
 
 // labelled waits until all pods are known to be done.
 func labelled(ns *playtest.Namespace) {
-	ns.WaitForReplicaSets("whose pods are all labelled", func(rs *appsv1.ReplicaSet) bool { return spec.DressOf(rs).Settled() })
+	ns.WaitForReplicaSets("whose pods are all labelled", func(rs *appsv1.ReplicaSet) bool { return spec.EphemeralMetadataOf(rs).Settled() })
 }
 
 // identities are the UIDs of pods, with the number of times that their containers were started.

@@ -129,8 +129,8 @@ func TestPodsThatAreNotCountedYetAreLabelled(t *testing.T) {
 	if len(p.Grow) != 1 {
 		t.Fatalf("%d writes, want the ReplicaSet's", len(p.Grow))
 	}
-	if to := p.Grow[0].(change.UpdateReplicaSet).To; to.Spec.Template.Labels["role"] != "steady" || spec.DressOf(to).Settled() {
-		t.Errorf("the template says %v, and pods are taken to be labelled: %t", to.Spec.Template.Labels, spec.DressOf(to).Settled())
+	if to := p.Grow[0].(change.UpdateReplicaSet).To; to.Spec.Template.Labels["role"] != "steady" || spec.EphemeralMetadataOf(to).Settled() {
+		t.Errorf("the template says %v, and pods are taken to be labelled: %t", to.Spec.Template.Labels, spec.EphemeralMetadataOf(to).Settled())
 	}
 }
 

@@ -98,7 +98,7 @@ func TestNothingIsWrittenAndDeletedAtOnce(t *testing.T) {
 	for i, rs := range o.ReplicaSets {
 		if hashOf(rs) != o.Rollout.Status.StableRS {
 			o.ReplicaSets[i] = rs.DeepCopy()
-			spec.DressOf(rs).Change(o.ReplicaSets[i], spec.Metadata{Labels: map[string]string{"role": "canary"}}, false)
+			spec.EphemeralMetadataOf(rs).Change(o.ReplicaSets[i], spec.Metadata{Labels: map[string]string{"role": "canary"}}, false)
 		}
 	}
 	if p := plan.Next(o); len(p.Grow) != 1 || len(p.Shrink) > 0 {

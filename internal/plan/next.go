@@ -57,11 +57,11 @@ func next(o world.Observed, without string) Plan {
 	switch strategy := r.Strategy.(type) {
 	case spec.Canary:
 		p.update.Is.BlueGreen = v1alpha1.BlueGreenStatus{}
-		p.dress(strategy.AntiAffinity)
+		p.setPodMetadata(strategy.AntiAffinity)
 		p.canary.Run(strategy)
 	case spec.BlueGreen:
 		p.update.Is.Canary = v1alpha1.CanaryStatus{}
-		p.dress(strategy.AntiAffinity)
+		p.setPodMetadata(strategy.AntiAffinity)
 		p.runBlueGreen(strategy)
 	}
 	p.restart.Replace()
@@ -77,10 +77,10 @@ func next(o world.Observed, without string) Plan {
 	return p.done()
 }
 
-// dress has pods wear the labels and annotations of their version's part, and keeps versions apart.
-func (p *pass) dress(apart spec.AntiAffinity) {
+// setPodMetadata has pods wear the labels and annotations of their version's part, and keeps versions apart.
+func (p *pass) setPodMetadata(apart spec.AntiAffinity) {
 	p.labels.Separate(apart)
-	p.labels.Dress()
+	p.labels.SetMetadata()
 }
 
 // done is the plan with all that the pass had to say.

@@ -53,11 +53,11 @@ func (p *pass) takeOver() {
 // carried is how many pods' worth of traffic the Rollout was seen to carry.
 func (p *pass) carried() int32 {
 	if b, ok := p.world.Spec.Strategy.(spec.BlueGreen); ok {
-		return p.world.Find(p.world.ObservedSelects(b.ActiveService)).Fleet().Serving()
+		return p.world.Find(p.world.ObservedSelects(b.ActiveService)).Counts().Serving()
 	}
 	var n int32
 	for _, v := range p.world.All() {
-		n += v.Fleet().Serving()
+		n += v.Counts().Serving()
 	}
 	return n
 }

@@ -84,8 +84,8 @@ func filter(m, keys map[string]string, in bool) map[string]string {
 	return out
 }
 
-// Dress is what a ReplicaSet remembers of the metadata that was put on its template and its pods.
-type Dress struct {
+// EphemeralMetadata is what a ReplicaSet remembers of the metadata that was put on its template and its pods.
+type EphemeralMetadata struct {
 	// Template is what is on the template now. Upstream remembers it in the same annotation.
 	Template Metadata
 	// Pods is what pods may carry: what all of them do carry once nothing is pending, and until then also what earlier dresses
@@ -104,9 +104,9 @@ type onPods struct {
 	Beneath *Metadata `json:"beneath,omitempty"`
 }
 
-// DressOf reads a ReplicaSet's annotations. What cannot be read was not written by a controller, and counts as nothing.
-func DressOf(rs *appsv1.ReplicaSet) Dress {
-	var d Dress
+// EphemeralMetadataOf reads a ReplicaSet's annotations. What cannot be read was not written by a controller, and counts as nothing.
+func EphemeralMetadataOf(rs *appsv1.ReplicaSet) EphemeralMetadata {
+	var d EphemeralMetadata
 	if text := rs.Annotations[v1alpha1.EphemeralMetadataAnnotation]; text != "" && json.Unmarshal([]byte(text), &d.Template) != nil {
 		d.Template = Metadata{}
 	}
@@ -122,17 +122,17 @@ func DressOf(rs *appsv1.ReplicaSet) Dress {
 
 // Settled reports whether all pods are known to be as the template is. Those of a ReplicaSet that another controller dressed are
 // not, whether it got to the end or not.
-func (d Dress) Settled() bool { return !d.Pending && d.Pods.Equal(d.Template) }
+func (d EphemeralMetadata) Settled() bool { return !d.Pending && d.Pods.Equal(d.Template) }
 
 // Fits reports whether a template has the metadata, and nothing more of ours.
-func (d Dress) Fits(rs *appsv1.ReplicaSet, wanted Metadata) bool {
+func (d EphemeralMetadata) Fits(rs *appsv1.ReplicaSet, wanted Metadata) bool {
 	has := Metadata{Labels: rs.Spec.Template.Labels, Annotations: rs.Spec.Template.Annotations}
 	return d.Template.Equal(wanted) && has.under(wanted).Equal(wanted)
 }
 
 // Change puts other metadata on a ReplicaSet's template in place of what is there, whose keys get the values back that the
 // template itself gives them. That its pods have to follow is written down in the same breath, unless it has none.
-func (d Dress) Change(rs *appsv1.ReplicaSet, wanted Metadata, hasPods bool) {
+func (d EphemeralMetadata) Change(rs *appsv1.ReplicaSet, wanted Metadata, hasPods bool) {
 	bare := d.bare(rs.Spec.Template.ObjectMeta)
 	dressed := wanted.Over(bare)
 	rs.Spec.Template.Labels, rs.Spec.Template.Annotations = dressed.Labels, dressed.Annotations
@@ -145,13 +145,13 @@ func (d Dress) Change(rs *appsv1.ReplicaSet, wanted Metadata, hasPods bool) {
 }
 
 // Settle writes down that all pods are as the template is.
-func (d Dress) Settle(rs *appsv1.ReplicaSet) {
+func (d EphemeralMetadata) Settle(rs *appsv1.ReplicaSet) {
 	d.Pods, d.Pending = d.Template, false
 	d.write(rs)
 }
 
 // Pod is a pod as its ReplicaSet's template has it, in all keys that were ever ours. It is the same pod if it is so already.
-func (d Dress) Pod(pod *corev1.Pod, template *corev1.PodTemplateSpec) *corev1.Pod {
+func (d EphemeralMetadata) Pod(pod *corev1.Pod, template *corev1.PodTemplateSpec) *corev1.Pod {
 	var (
 		keys = d.Template.Over(d.Pods)
 		want = Metadata{Labels: template.Labels, Annotations: template.Annotations}.under(keys)
@@ -166,11 +166,11 @@ func (d Dress) Pod(pod *corev1.Pod, template *corev1.PodTemplateSpec) *corev1.Po
 	return to
 }
 
-func (d Dress) bare(of metav1.ObjectMeta) Metadata {
+func (d EphemeralMetadata) bare(of metav1.ObjectMeta) Metadata {
 	return d.Beneath.Over(Metadata{Labels: of.Labels, Annotations: of.Annotations}.without(d.Template))
 }
 
-func (d Dress) write(rs *appsv1.ReplicaSet) {
+func (d EphemeralMetadata) write(rs *appsv1.ReplicaSet) {
 	if rs.Annotations == nil {
 		rs.Annotations = map[string]string{}
 	}
@@ -192,7 +192,7 @@ func (d Dress) write(rs *appsv1.ReplicaSet) {
 // were put in for the part that the version plays.
 func Bare(rs *appsv1.ReplicaSet) *corev1.PodTemplateSpec {
 	t := rs.Spec.Template.DeepCopy()
-	m := DressOf(rs).bare(t.ObjectMeta)
+	m := EphemeralMetadataOf(rs).bare(t.ObjectMeta)
 	t.Labels, t.Annotations = m.Labels, m.Annotations
 	t.Spec.Affinity = AntiAffinity{}.Apply(t.Spec.Affinity, "", "")
 	return t

@@ -50,8 +50,8 @@ func TestDressFromPartToPart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rs := replicaSet(c.own...)
 			for _, part := range c.parts {
-				spec.DressOf(rs).Change(rs, part, true)
-				if d := spec.DressOf(rs); !d.Fits(rs, part) || d.Settled() {
+				spec.EphemeralMetadataOf(rs).Change(rs, part, true)
+				if d := spec.EphemeralMetadataOf(rs); !d.Fits(rs, part) || d.Settled() {
 					t.Errorf("after %s: fits %t, settled %t; want a fit that pods have to follow", part, d.Fits(rs, part), d.Settled())
 				}
 				if diff := cmp.Diff(fromPairs(c.own), spec.Bare(rs).Labels); diff != "" {
@@ -61,8 +61,8 @@ func TestDressFromPartToPart(t *testing.T) {
 			if diff := cmp.Diff(fromPairs(c.want), rs.Spec.Template.Labels); diff != "" {
 				t.Errorf("template (-want +got)\n%s", diff)
 			}
-			spec.DressOf(rs).Settle(rs)
-			if !spec.DressOf(rs).Settled() {
+			spec.EphemeralMetadataOf(rs).Settle(rs)
+			if !spec.EphemeralMetadataOf(rs).Settled() {
 				t.Error("not settled once all pods are known to be done")
 			}
 			if last := c.parts[len(c.parts)-1]; last.Empty() && len(rs.Annotations) > 0 {
@@ -76,7 +76,7 @@ func TestDressFromPartToPart(t *testing.T) {
 func TestDressPodWithLeftovers(t *testing.T) {
 	rs := replicaSet("app=web", "role=plain")
 	for _, part := range []spec.Metadata{labelled("a=1"), labelled("b=1"), labelled("a=1", "b=1"), labelled("role=stable", "c=1")} {
-		spec.DressOf(rs).Change(rs, part, true)
+		spec.EphemeralMetadataOf(rs).Change(rs, part, true)
 	}
 	for name, c := range map[string]struct{ has, want []string }{
 		"never labelled":           {[]string{"app=web", "role=plain"}, []string{"app=web", "role=stable", "c=1"}},
@@ -87,7 +87,7 @@ func TestDressPodWithLeftovers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: fromPairs(c.has)}}
-			to := spec.DressOf(rs).Pod(pod, &rs.Spec.Template)
+			to := spec.EphemeralMetadataOf(rs).Pod(pod, &rs.Spec.Template)
 			if diff := cmp.Diff(fromPairs(c.want), to.Labels); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -104,7 +104,7 @@ func TestDressPodWithLeftovers(t *testing.T) {
 func TestDressOfUpstream(t *testing.T) {
 	rs := replicaSet("app=web", "role=canary")
 	rs.Annotations = map[string]string{v1alpha1.EphemeralMetadataAnnotation: `{"labels":{"role":"canary"}}`}
-	d := spec.DressOf(rs)
+	d := spec.EphemeralMetadataOf(rs)
 	if !d.Fits(rs, labelled("role=canary")) {
 		t.Error("what upstream put on is not recognised")
 	}
@@ -116,23 +116,23 @@ func TestDressOfUpstream(t *testing.T) {
 		t.Errorf("annotation %s, want it as upstream writes it, %s", got, want)
 	}
 	rs.Annotations[v1alpha1.EphemeralMetadataAnnotation] = `{"labels":{"role":"stable"}}` // upstream again, for a while
-	if spec.DressOf(rs).Settled() {
+	if spec.EphemeralMetadataOf(rs).Settled() {
 		t.Error("what upstream did after us is taken for our own")
 	}
 	rs.Annotations[v1alpha1.EphemeralMetadataAnnotation] = `not JSON`
-	if d := spec.DressOf(rs); !d.Template.Empty() {
+	if d := spec.EphemeralMetadataOf(rs); !d.Template.Empty() {
 		t.Errorf("nonsense is read as %s", d.Template)
 	}
 }
 
 func TestDressNoticesATemplateEditedByHand(t *testing.T) {
 	rs := replicaSet("app=web")
-	spec.DressOf(rs).Change(rs, labelled("role=canary"), false)
-	if !spec.DressOf(rs).Settled() {
+	spec.EphemeralMetadataOf(rs).Change(rs, labelled("role=canary"), false)
+	if !spec.EphemeralMetadataOf(rs).Settled() {
 		t.Error("a ReplicaSet without pods has nothing to wait for")
 	}
 	delete(rs.Spec.Template.Labels, "role")
-	if spec.DressOf(rs).Fits(rs, labelled("role=canary")) {
+	if spec.EphemeralMetadataOf(rs).Fits(rs, labelled("role=canary")) {
 		t.Error("a template that lost its label is taken to have it")
 	}
 }
@@ -147,7 +147,7 @@ func TestBareIsTheSameTemplate(t *testing.T) {
 	}
 	rs := &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Template: *wanted.DeepCopy()}}
 	rs.Spec.Template.Labels[v1alpha1.PodTemplateHashLabel] = "abc"
-	spec.DressOf(rs).Change(rs, spec.Metadata{Labels: map[string]string{"role": "canary"}, Annotations: map[string]string{"note": "new"}}, true)
+	spec.EphemeralMetadataOf(rs).Change(rs, spec.Metadata{Labels: map[string]string{"role": "canary"}, Annotations: map[string]string{"note": "new"}}, true)
 	rs.Spec.Template.Spec.Affinity = spec.AntiAffinity{Required: true}.Apply(rs.Spec.Template.Spec.Affinity, "default", "old")
 	if spec.SameTemplate(wanted, &rs.Spec.Template) {
 		t.Error("the dressed template is taken for the wanted one: the test shows nothing")

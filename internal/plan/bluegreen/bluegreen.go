@@ -96,9 +96,9 @@ func (p *BlueGreen) servesStill() (v *world.Version, why string) {
 	switch {
 	case p.update.State() == progress.Aborted && p.world.Stable != nil:
 		return p.world.Stable, "the update was aborted"
-	case third != nil && p.missing(third) && p.world.Stable == nil && p.world.Remaining().Certain() > 0: // others have pods
+	case third != nil && p.missing(third) && p.world.Stable == nil && p.world.Remaining().ConfirmedAvailable() > 0: // others have pods
 		return p.world.Remaining(), p.update.WhyGone()
-	case third != nil && (third.Fleet().Serving() > 0 || p.world.Stable.Fleet().Serving() == 0):
+	case third != nil && (third.Counts().Serving() > 0 || p.world.Stable.Counts().Serving() == 0):
 		return third, "it has served until now"
 	case p.world.Stable != nil:
 		return p.world.Stable, "it has served until now"
@@ -108,7 +108,7 @@ func (p *BlueGreen) servesStill() (v *world.Version, why string) {
 
 // missing reports whether a version that the active Service was left with is to have no pods, or has none and the Service has been edited since.
 func (p *BlueGreen) missing(third *world.Version) bool {
-	return third.Desired() == 0 || third.Fleet().Serving() == 0 && p.world.ObservedSelects(p.spec.ActiveService) != third.Hash
+	return third.Desired() == 0 || third.Counts().Serving() == 0 && p.world.ObservedSelects(p.spec.ActiveService) != third.Hash
 }
 
 // Serves is the version that the active Service should select once the gates are passed, or where there is no update.
@@ -178,8 +178,8 @@ func (p *BlueGreen) hasSwitched() bool {
 func (p *BlueGreen) previewReady() (bool, string) {
 	size, _ := p.PreviewSize()
 	size = p.restart.WithSurge(p.world.New, size)
-	have := p.world.New.Fleet()
-	if needed := capacity.LeastOf(size, p.spec.MaxUnavailable); p.world.New == nil || p.world.New.Stale() || have.Desired < size || have.Serving() < needed {
+	have := p.world.New.Counts()
+	if needed := capacity.LeastOf(size, p.spec.MaxUnavailable); p.world.New == nil || p.world.New.Unobserved() || have.Desired < size || have.Serving() < needed {
 		return false, fmt.Sprintf("%d of %d pods of the new version available", have.Serving(), needed)
 	}
 	return true, ""

@@ -34,7 +34,7 @@ func (p *Canary) finish(c spec.Canary) {
 		p.journal.Note(change.TopicWait, "promotion", why)
 		return
 	}
-	available, wanted := p.world.New.Fleet().Available, p.world.Spec.Replicas
+	available, wanted := p.world.New.Counts().Available, p.world.Spec.Replicas
 	if p.routing != nil {
 		wanted = p.routing.Wanted()
 	}

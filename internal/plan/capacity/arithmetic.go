@@ -57,8 +57,8 @@ func closer(a, aTotal, b, bTotal, weight, maxWeight int32) bool {
 	return distance(a, aTotal)*int64(bTotal) < distance(b, bTotal)*int64(aTotal)
 }
 
-// Fleet is one ReplicaSet as the arithmetic sees it.
-type Fleet struct {
+// ReplicaCounts is one ReplicaSet as the arithmetic sees it.
+type ReplicaCounts struct {
 	Desired   int32 // spec.replicas
 	Actual    int32 // status.replicas: pods that exist and are not being deleted
 	Available int32 // ready for at least minReadySeconds
@@ -66,10 +66,10 @@ type Fleet struct {
 
 // Occupies is how many pods a fleet holds or is about to hold. A fleet that was told to shrink still has its pods until the
 // ReplicaSet controller has taken them away, and one that was told to grow will have them.
-func (f Fleet) Occupies() int32 { return max(f.Desired, f.Actual) }
+func (f ReplicaCounts) Occupies() int32 { return max(f.Desired, f.Actual) }
 
 // Serving is how many pods can be relied on: those that are available and will stay.
-func (f Fleet) Serving() int32 { return min(f.Desired, f.Available) }
+func (f ReplicaCounts) Serving() int32 { return min(f.Desired, f.Available) }
 
 // Limits are the bounds within which a basic canary moves.
 type Limits struct {
@@ -88,7 +88,7 @@ func (l Limits) minAvailable() int32 { return l.Replicas - l.MaxUnavailable }
 // what is above replicas−maxUnavailable by the pods that are available now, so that both may happen in one pass: what grew is
 // not counted on, and what shrinks does not make room before it is gone. While any older version has pods nothing shrinks
 // here: the oldest go first.
-func BasicCounts(l Limits, ideal Counts, canary, stable Fleet, others []Fleet) Counts {
+func BasicCounts(l Limits, ideal Counts, canary, stable ReplicaCounts, others []ReplicaCounts) Counts {
 	next := grow(l, ideal, canary, stable, others)
 	for _, o := range others {
 		if o.Desired > 0 {
@@ -98,7 +98,7 @@ func BasicCounts(l Limits, ideal Counts, canary, stable Fleet, others []Fleet) C
 	return shrink(l, ideal, next, canary, stable)
 }
 
-func grow(l Limits, ideal Counts, canary, stable Fleet, others []Fleet) Counts {
+func grow(l Limits, ideal Counts, canary, stable ReplicaCounts, others []ReplicaCounts) Counts {
 	free := l.most() - canary.Occupies() - stable.Occupies()
 	for _, o := range others {
 		free -= o.Occupies()
@@ -116,7 +116,7 @@ func grow(l Limits, ideal Counts, canary, stable Fleet, others []Fleet) Counts {
 // shrink drains the version that loses weight. Its own broken pods are counted as if they served: what is drained may be taken
 // away whole, however many of its pods never started, as long as the other version's available pods carry the minimum. The
 // ReplicaSet controller deletes pods that are not ready first, so the count never costs more available pods than it says.
-func shrink(l Limits, ideal, next Counts, canary, stable Fleet) Counts {
+func shrink(l Limits, ideal, next Counts, canary, stable ReplicaCounts) Counts {
 	if ideal.Canary < canary.Desired {
 		d, k := drain(l, canary, stable, next.Canary, next.Stable, ideal.Canary)
 		return Counts{Canary: d, Stable: k}
@@ -127,7 +127,7 @@ func shrink(l Limits, ideal, next Counts, canary, stable Fleet) Counts {
 
 // drain returns how many of their d and k pods the drained and the kept version should keep, the drained one on its way to
 // target.
-func drain(l Limits, drained, kept Fleet, d, k, target int32) (drainedTo, keptTo int32) {
+func drain(l Limits, drained, kept ReplicaCounts, d, k, target int32) (drainedTo, keptTo int32) {
 	excess := kept.Serving() + drained.Desired - l.minAvailable()
 	if excess <= 0 {
 		return d, k
@@ -154,7 +154,7 @@ func drain(l Limits, drained, kept Fleet, d, k, target int32) (drainedTo, keptTo
 
 // OldCounts is the next size of each ReplicaSet that is neither the new nor the stable one, newest first, in a basic canary.
 // Pods that are not available go at once; the others as far as the available pods of all versions stay above the minimum.
-func OldCounts(l Limits, serving int32, others []Fleet) []int32 {
+func OldCounts(l Limits, serving int32, others []ReplicaCounts) []int32 {
 	spare := max(0, serving-l.minAvailable())
 	next := make([]int32, len(others))
 	for i, o := range others {

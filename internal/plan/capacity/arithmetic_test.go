@@ -91,12 +91,12 @@ func TestIdealCountsProperties(t *testing.T) {
 }
 
 func TestBasicCounts(t *testing.T) {
-	all := func(n int32) Fleet { return Fleet{Desired: n, Actual: n, Available: n} }
+	all := func(n int32) ReplicaCounts { return ReplicaCounts{Desired: n, Actual: n, Available: n} }
 	for name, c := range map[string]struct {
 		limits         Limits
 		weight         int32
-		canary, stable Fleet
-		others         []Fleet
+		canary, stable ReplicaCounts
+		others         []ReplicaCounts
 		want           Counts
 	}{
 		"one up and one down at once":             {Limits{10, 1, 1}, 10, all(0), all(10), nil, Counts{1, 9}},
@@ -104,11 +104,11 @@ func TestBasicCounts(t *testing.T) {
 		"no surge: drain first, then up":          {Limits{10, 0, 5}, 30, all(0), all(10), nil, Counts{0, 7}},
 		"one pod with surge keeps the stable":     {Limits{1, 1, 0}, 5, all(0), all(1), nil, Counts{1, 1}},
 		"one pod nearly done keeps the stable":    {Limits{1, 1, 0}, 95, all(0), all(1), nil, Counts{1, 1}},
-		"a shrunk version's pods still take room": {Limits{4, 1, 0}, 75, Fleet{1, 1, 1}, Fleet{3, 4, 4}, nil, Counts{1, 3}},
-		"the canary never starts: stable stays":   {Limits{4, 1, 0}, 50, Fleet{1, 1, 0}, all(4), nil, Counts{1, 4}},
-		"the stable version is broken: it goes":   {Limits{4, 1, 1}, 100, Fleet{1, 1, 1}, Fleet{4, 4, 0}, nil, Counts{1, 2}},
-		"a broken canary is taken away whole":     {Limits{4, 1, 0}, 0, Fleet{1, 1, 0}, all(4), nil, Counts{0, 4}},
-		"nothing shrinks beside an older one":     {Limits{4, 1, 1}, 50, all(0), all(3), []Fleet{all(1)}, Counts{1, 3}},
+		"a shrunk version's pods still take room": {Limits{4, 1, 0}, 75, ReplicaCounts{1, 1, 1}, ReplicaCounts{3, 4, 4}, nil, Counts{1, 3}},
+		"the canary never starts: stable stays":   {Limits{4, 1, 0}, 50, ReplicaCounts{1, 1, 0}, all(4), nil, Counts{1, 4}},
+		"the stable version is broken: it goes":   {Limits{4, 1, 1}, 100, ReplicaCounts{1, 1, 1}, ReplicaCounts{4, 4, 0}, nil, Counts{1, 2}},
+		"a broken canary is taken away whole":     {Limits{4, 1, 0}, 0, ReplicaCounts{1, 1, 0}, all(4), nil, Counts{0, 4}},
+		"nothing shrinks beside an older one":     {Limits{4, 1, 1}, 50, all(0), all(3), []ReplicaCounts{all(1)}, Counts{1, 3}},
 		"scaled in: the larger side gives":        {Limits{4, 1, 1}, 50, all(5), all(5), nil, Counts{2, 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestBasicCounts(t *testing.T) {
 
 func TestOldCounts(t *testing.T) {
 	l := Limits{Replicas: 10, MaxSurge: 0, MaxUnavailable: 1}
-	others := []Fleet{{Desired: 3, Actual: 3, Available: 1}, {Desired: 2, Actual: 2, Available: 2}}
+	others := []ReplicaCounts{{Desired: 3, Actual: 3, Available: 1}, {Desired: 2, Actual: 2, Available: 2}}
 	// 11 serve in all, 9 are the minimum: the newest's two broken pods go, then two that serve, newest first.
 	if diff := cmp.Diff([]int32{0, 1}, OldCounts(l, 11, others)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -141,7 +141,7 @@ func TestBasicCountsConverge(t *testing.T) {
 				want := IdealCounts(l.Replicas, to, 100, l.MaxSurge)
 				canary, stable := start.Canary, start.Stable
 				for range 4 * (l.Replicas + 1) {
-					all := func(n int32) Fleet { return Fleet{Desired: n, Actual: n, Available: n} }
+					all := func(n int32) ReplicaCounts { return ReplicaCounts{Desired: n, Actual: n, Available: n} }
 					next := BasicCounts(l, want, all(canary), all(stable), nil)
 					if serving := min(canary, next.Canary) + min(stable, next.Stable); serving < l.minAvailable() {
 						t.Fatalf("%+v from %d %% to %d %%: %d/%d to %+v serves with %d", l, from, to, canary, stable, next, serving)

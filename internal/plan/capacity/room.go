@@ -4,13 +4,13 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// Room is how many pods the two sides of a routed canary may have.
+// SurgeBudget is how many pods the two sides of a routed canary may have.
 //
 // Where their number is limited the sides take turns: who is to lose traffic gives pods up, who is to gain it gets as many, then
 // some of the traffic follows, and so on. One rule says for both how many pods a weight can do with (least); whoever keeps more than
 // that while the other has no room gives them up. That leaves the other side at least one unit of the weight more than it has, so the
 // turns come to an end.
-type Room struct {
+type SurgeBudget struct {
 	// replicas is how many pods carry all traffic, max the weight of all traffic, and tolerated how many of the pods may be missing.
 	replicas, max, tolerated int32
 	// minPods is the least that a side is to have that has any.
@@ -23,20 +23,20 @@ const noLimit = 1 << 30
 
 // RoomOf is what the spec leaves to both sides. A single pod gets a second all the same: the other way to replace it would be to have none for
 // a while.
-func RoomOf(replicas int32, c spec.Canary) Room {
+func RoomOf(replicas int32, c spec.Canary) SurgeBudget {
 	limit, least := int32(noLimit), c.Traffic.MinPods
 	if c.Traffic.EnforceMaxSurge { // the limit comes first: what is added to one version must leave room for the other
 		limit = max(replicas+c.MaxSurge, 2*min(replicas, 1))
 		least = min(least, max(1, c.MaxSurge))
 	}
-	return Room{replicas: replicas, max: c.MaxWeight, tolerated: c.MaxUnavailable, minPods: least, Most: limit}
+	return SurgeBudget{replicas: replicas, max: c.MaxWeight, tolerated: c.MaxUnavailable, minPods: least, Most: limit}
 }
 
 // Sized is how many pods carry a weight: whole ones.
-func (o Room) Sized(weight int32) int32 { return o.AtLeast(Share(weight, o.replicas, o.max)) }
+func (o SurgeBudget) Sized(weight int32) int32 { return o.AtLeast(Share(weight, o.replicas, o.max)) }
 
 // AtLeast raises a number of pods to the least that the spec wants a side to have that has any.
-func (o Room) AtLeast(n int32) int32 {
+func (o SurgeBudget) AtLeast(n int32) int32 {
 	if n == 0 {
 		return 0
 	}
@@ -46,7 +46,7 @@ func (o Room) AtLeast(n int32) int32 {
 // least is how many pods a weight can do with while the other side has no room: some may be missing then, and none is had for less than one
 // unit of the weight. Weights are whole numbers, so both sides may need to be rounded up, and where there is room for one pod more than
 // carry all the traffic none of them could ever grow.
-func (o Room) least(weight int32) int32 {
+func (o SurgeBudget) least(weight int32) int32 {
 	if weight == 0 || o.replicas == 0 {
 		return 0
 	}
@@ -55,7 +55,7 @@ func (o Room) least(weight int32) int32 {
 }
 
 // Enough is how many pods a weight may be sent to: one at the least, however many may be missing.
-func (o Room) Enough(weight int32) int32 {
+func (o SurgeBudget) Enough(weight int32) int32 {
 	n := Share(weight, o.replicas, o.max)
 	if o.Most < noLimit {
 		return min(n, o.least(weight))
@@ -64,7 +64,7 @@ func (o Room) Enough(weight int32) int32 {
 }
 
 // Keeps is how many pods a side keeps for a weight, while the other has so many and is to have so many: it gives up no more than that lacks.
-func (o Room) Keeps(weight, other, wanted int32) int32 {
+func (o SurgeBudget) Keeps(weight, other, wanted int32) int32 {
 	n := o.Sized(weight)
 	if other < wanted && n+other >= o.Most {
 		return min(n, max(o.least(weight), o.Most-wanted))
@@ -73,7 +73,7 @@ func (o Room) Keeps(weight, other, wanted int32) int32 {
 }
 
 // Beside is as many of n pods as there is ever room for beside a side with a weight, which keeps one while a Service sends to it.
-func (o Room) Beside(weight, n int32) int32 {
+func (o SurgeBudget) Beside(weight, n int32) int32 {
 	return min(n, o.Most-max(o.least(weight), min(1, o.replicas)))
 }
 

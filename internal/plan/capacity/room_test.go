@@ -11,7 +11,7 @@ func TestTurnsComeToAnEnd(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 20_000 {
 		surge := random.Int32N(3)
-		o := Room{replicas: 1 + random.Int32N(30), max: []int32{100, 1000}[random.IntN(2)], tolerated: random.Int32N(3)}
+		o := SurgeBudget{replicas: 1 + random.Int32N(30), max: []int32{100, 1000}[random.IntN(2)], tolerated: random.Int32N(3)}
 		if random.IntN(10) == 0 {
 			o.replicas *= 20
 		}

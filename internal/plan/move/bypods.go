@@ -93,17 +93,17 @@ func (b *ByPods) leaveOne(s sizes) {
 // fit goes towards the sizes within replicas + maxSurge and replicas - maxUnavailable.
 func (b *ByPods) fit(s sizes) {
 	stable := b.world.StableBeside()
-	canary, others := b.world.New.Fleet(), b.world.OtherFleets()
+	canary, others := b.world.New.Counts(), b.world.OtherFleets()
 	ideal := capacity.Counts{Canary: s.of(b.world.New).to}
 	if stable != nil {
 		ideal.Stable = s.of(stable).to
 	}
-	next := capacity.BasicCounts(b.limits, ideal, canary, stable.Fleet(), others)
+	next := capacity.BasicCounts(b.limits, ideal, canary, stable.Counts(), others)
 	s.of(b.world.New).to = next.Canary
 	if stable != nil {
 		s.of(stable).to = next.Stable
 	}
-	serving := canary.Serving() + stable.Fleet().Serving()
+	serving := canary.Serving() + stable.Counts().Serving()
 	for _, o := range others {
 		serving += o.Serving()
 	}
@@ -158,9 +158,9 @@ func (b *ByPods) takesOver() bool {
 		return false
 	}
 	if b.draft.Selects(b.canary.StableService.Name) == b.update.Is.CurrentPodHash { // it has been moved; one pod that fails is no reason to go back
-		return b.world.New.Fleet().Serving() >= 1
+		return b.world.New.Counts().Serving() >= 1
 	}
-	return b.draft.MayNotScale() == "" && b.world.New.Fleet().Serving() >= max(1, stable.Fleet().Serving())
+	return b.draft.MayNotScale() == "" && b.world.New.Counts().Serving() >= max(1, stable.Counts().Serving())
 }
 
 // onlyRoom is the version that keeps its pods where there is room for one pod, and both versions have some: a greater spec.replicas, a
@@ -182,7 +182,7 @@ func (b *ByPods) Reached() (bool, string) {
 	ideal := sizesOf(b.want.Target().Sizes)
 	b.surge(ideal)
 	b.leaveOne(ideal)
-	canary, wanted := b.world.New.Fleet(), ideal.of(b.world.New).to
+	canary, wanted := b.world.New.Counts(), ideal.of(b.world.New).to
 	if !b.canary.Threshold.Met(canary.Available, wanted) {
 		return false, fmt.Sprintf("%d of %d canary pods available", canary.Available, wanted)
 	}
@@ -190,7 +190,7 @@ func (b *ByPods) Reached() (bool, string) {
 		return false, fmt.Sprintf("the canary is on its way from %d to %d pods", canary.Actual, wanted)
 	}
 	if v := b.world.StableBeside(); v != nil {
-		if stable, wanted := v.Fleet(), ideal.of(v).to; stable.Desired != wanted || stable.Actual != wanted {
+		if stable, wanted := v.Counts(), ideal.of(v).to; stable.Desired != wanted || stable.Actual != wanted {
 			return false, fmt.Sprintf("the stable version is on its way from %d to %d pods", stable.Actual, wanted)
 		}
 	}
@@ -210,7 +210,7 @@ func (b *ByPods) WithoutNew() {
 		b.mover.pointBack(b.canary.CanaryService.Name)
 	}
 	if b.world.Stable != nil && b.draft.MayNotScale() == "" {
-		next := capacity.BasicCounts(b.limits, capacity.Counts{Stable: b.limits.Replicas}, capacity.Fleet{}, b.world.Stable.Fleet(), b.world.OtherFleets())
+		next := capacity.BasicCounts(b.limits, capacity.Counts{Stable: b.limits.Replicas}, capacity.ReplicaCounts{}, b.world.Stable.Counts(), b.world.OtherFleets())
 		b.draft.Scale(b.world.Stable, next.Stable, withoutNew)
 	}
 }

@@ -98,7 +98,7 @@ func (p *BySwitch) opened() bool {
 	if !passed {
 		p.journal.Note(change.TopicWait, "the switch of the active service", missing)
 	} else if !p.canTakeOver() {
-		p.journal.Hold(Service, "the switch of the active service to "+p.update.Is.CurrentPodHash, fmt.Sprintf("%d of %d pods available", p.world.New.Fleet().Serving(), p.want.Enough()))
+		p.journal.Hold(Service, "the switch of the active service to "+p.update.Is.CurrentPodHash, fmt.Sprintf("%d of %d pods available", p.world.New.Counts().Serving(), p.want.Enough()))
 	}
 	return passed
 }
@@ -111,7 +111,7 @@ func (p *BySwitch) canTakeOver() bool {
 	if p.update.Was.BlueGreen.ActiveSelector == p.update.Is.CurrentPodHash {
 		return p.staying(p.world.New) >= min(1, p.world.Spec.Replicas)
 	}
-	return !p.world.New.Stale() && p.staying(p.world.New) >= p.want.Enough()
+	return !p.world.New.Unobserved() && p.staying(p.world.New) >= p.want.Enough()
 }
 
 // activate points the active Service at a version, in one write, and reports whether it selects that by now.
@@ -144,9 +144,9 @@ func (p *BySwitch) awaitsPods(s target.Selection) string {
 	case leaving == nil || recorded != "" && leaving.Hash != recorded:
 		needed, atStake = min(1, p.world.Spec.Replicas), false
 	default:
-		needed = min(p.want.Enough(), max(1, leaving.Fleet().Available))
+		needed = min(p.want.Enough(), max(1, leaving.Counts().Available))
 	}
-	if have := p.staying(s.Version); have < needed || s.Version.Stale() && atStake {
+	if have := p.staying(s.Version); have < needed || s.Version.Unobserved() && atStake {
 		return fmt.Sprintf("%d of %d pods available", have, needed)
 	}
 	return ""

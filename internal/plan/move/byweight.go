@@ -57,7 +57,7 @@ func (r *ByWeight) Run() {
 // traffic comes to the new one by weight then, as the two make room for each other: the canary Service could only move all of it at once, to
 // pods that there is no room for.
 func (r *ByWeight) succeed() {
-	if c := r.split.Carrier(); r.EnforceMaxSurge && r.want.Alone() && r.update.State() != progress.Aborted && c != nil && c != r.world.New {
+	if c := r.split.ServedCanary(); r.EnforceMaxSurge && r.want.Alone() && r.update.State() != progress.Aborted && c != nil && c != r.world.New {
 		r.want.Succeeds = true
 	}
 }

@@ -51,8 +51,8 @@ func (r *ByWeight) point(s target.Selection, what string, rules []serviceRule[*B
 
 // stableAwaitsPods has the stable Service wait until the stable version has the pods for what it will carry then.
 func (r *ByWeight) stableAwaitsPods(s target.Selection) string {
-	have, needed := s.Version.Fleet().Serving(), r.neededByStable()
-	if have < needed || s.Version.Stale() {
+	have, needed := s.Version.Counts().Serving(), r.neededByStable()
+	if have < needed || s.Version.Unobserved() {
 		return fmt.Sprintf("%d of %d pods available", have, needed)
 	}
 	return ""
@@ -71,13 +71,13 @@ func (r *ByWeight) neededByStable() int32 {
 // awaitsStable reports whether the stable Service sends to a version still that is no part of any update: the stable one has too few pods, or is gone.
 func (r *ByWeight) awaitsStable(v *world.Version) bool {
 	stable := r.want.Stable()
-	awaits := stable == nil || stable == r.world.New && stable.Fleet().Serving() < r.neededByStable()
+	awaits := stable == nil || stable == r.world.New && stable.Counts().Serving() < r.neededByStable()
 	return awaits && r.draft.Selects(r.split.StableService.Name) == v.Hash
 }
 
 // carriedByStable is the weight that a version will carry once the stable Service selects it: all, as long as nobody knows what is in force.
 func (r *ByWeight) carriedByStable(v *world.Version) int32 {
-	if weight := r.canary.MaxWeight - r.split.Now; r.split.InForce && (weight == 0 || r.split.Carrier() != v) {
+	if weight := r.canary.MaxWeight - r.split.Now; r.split.InForce && (weight == 0 || r.split.ServedCanary() != v) {
 		return weight
 	}
 	return r.canary.MaxWeight
@@ -85,7 +85,7 @@ func (r *ByWeight) carriedByStable(v *world.Version) int32 {
 
 // awaitsNoWeight has the canary Service wait while it carries traffic, unless the new version can stand in for the version that serves it.
 func (r *ByWeight) awaitsNoWeight(s target.Selection) string {
-	carries := r.split.Now > 0 && (r.split.Carrier() != nil || !r.split.InForce)
+	carries := r.split.Now > 0 && (r.split.ServedCanary() != nil || !r.split.InForce)
 	if carries && (s.Version != r.world.New || !r.standsIn()) {
 		return fmt.Sprintf("it carries %s of the traffic", r.want.PortionText(r.split.Now))
 	}
@@ -95,12 +95,12 @@ func (r *ByWeight) awaitsNoWeight(s target.Selection) string {
 // standsIn reports whether the new version can take over from one that was overtaken, there being no stable one to do so, or none that
 // has a pod. One that somebody has aborted does so only where nobody serves any more.
 func (r *ByWeight) standsIn() bool {
-	return !r.want.Abandoned() && (r.want.Alone() || r.want.StableIsDown()) && r.world.New.Certain() >= max(min(1, r.want.Replicas()), r.want.Room().Enough(r.split.MayCarry()))
+	return !r.want.Abandoned() && (r.want.Alone() || r.want.StableIsDown()) && r.world.New.ConfirmedAvailable() >= max(min(1, r.want.Replicas()), r.want.Room().Enough(r.split.MayCarry()))
 }
 
 // canaryAwaitsPods has the canary Service wait for pods even while it has no weight: somebody may call it by its name.
 func (r *ByWeight) canaryAwaitsPods(s target.Selection) string {
-	if have, needed := s.Version.Fleet().Serving(), r.neededByCanary(s.Service, s.Version); have < needed {
+	if have, needed := s.Version.Counts().Serving(), r.neededByCanary(s.Service, s.Version); have < needed {
 		return fmt.Sprintf("%d of %d pods available", have, needed)
 	}
 	return ""
@@ -124,7 +124,7 @@ func (r *ByWeight) neededByCanary(name string, v *world.Version) int32 {
 func (r *ByWeight) leaveOvertaken(name string) {
 	stable := r.want.Stable()
 	overtaken := slices.ContainsFunc(r.world.Others, func(v world.Version) bool { return v.Desired() > 0 })
-	if !overtaken || r.split.Carrier() == stable || stable.Fleet().Serving() < max(1, r.neededByCanary(name, stable)) {
+	if !overtaken || r.split.ServedCanary() == stable || stable.Counts().Serving() < max(1, r.neededByCanary(name, stable)) {
 		return
 	}
 	r.draft.Point(name, stable.Hash, "the new version is not available yet, and another has overtaken the one before")

@@ -72,14 +72,14 @@ func (r *ByWeight) giveRoom(s sizes, to *world.Version, wanted int32) {
 		return
 	}
 	shared := slices.ContainsFunc(world.ServiceNames(r.canary), func(name string) bool { return r.entry(name).after == "" })
-	serving := to.Fleet().Serving()
+	serving := to.Counts().Serving()
 	for _, v := range r.world.Others {
-		serving += v.Fleet().Serving()
+		serving += v.Counts().Serving()
 	}
 	limits := capacity.Limits{Replicas: r.want.Replicas(), MaxSurge: r.canary.MaxSurge, MaxUnavailable: r.canary.MaxUnavailable}
 	for i, n := range capacity.OldCounts(limits, serving, r.world.OtherFleets()) {
 		v := &r.world.Others[i]
-		selected := v == r.split.Carrier() || slices.ContainsFunc(world.ServiceNames(r.canary), func(name string) bool {
+		selected := v == r.split.ServedCanary() || slices.ContainsFunc(world.ServiceNames(r.canary), func(name string) bool {
 			return r.entry(name).names(v)
 		})
 		switch one := s.of(v); {
@@ -111,7 +111,7 @@ func (r *ByWeight) carried(v *world.Version) int32 {
 		return 0
 	}
 	weight := int32(0)
-	if r.split.Carrier() == v {
+	if r.split.ServedCanary() == v {
 		weight = r.split.Now
 	}
 	if r.world.ObservedSelects(r.split.StableService.Name) == v.Hash { // by hand, or by the strategy before this one
@@ -136,7 +136,7 @@ func (r *ByWeight) keepServing(s sizes) {
 	for _, one := range r.shrinking(s) {
 		v := one.Version
 		leaving := r.update.State() == progress.Aborted && r.world.ObservedSelects(r.split.CanaryService.Name) == v.Hash
-		if one.to == 0 && (r.split.Carrier() == v && r.split.Now > 0 || r.world.ObservedSelects(r.split.StableService.Name) == v.Hash || leaving) {
+		if one.to == 0 && (r.split.ServedCanary() == v && r.split.Now > 0 || r.world.ObservedSelects(r.split.StableService.Name) == v.Hash || leaving) {
 			one.stay()
 		}
 	}

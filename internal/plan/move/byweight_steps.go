@@ -60,7 +60,7 @@ func (r *ByWeight) Sends() (bool, string) {
 func (r *ByWeight) Reached() (bool, string) {
 	want := r.want.Aim()
 	want = max(want, capacity.RoomFor(r.world.New.Desired(), r.restart.WithSurge(r.world.New, want), r.want.Free()))
-	canary := r.world.New.Fleet()
+	canary := r.world.New.Counts()
 	if !r.canary.Threshold.Met(canary.Available, want) {
 		return false, fmt.Sprintf("%d of %d canary pods available", canary.Available, want)
 	}
@@ -68,7 +68,7 @@ func (r *ByWeight) Reached() (bool, string) {
 		return false, fmt.Sprintf("the canary is on its way from %d to %d pods", canary.Actual, want)
 	}
 	if stable := r.want.StableBeside(); stable != nil && !r.DynamicStableScale {
-		if s := stable.Fleet(); s.Desired != s.Actual || s.Desired < r.want.Replicas() {
+		if s := stable.Counts(); s.Desired != s.Actual || s.Desired < r.want.Replicas() {
 			return false, fmt.Sprintf("the stable version is on its way from %d to %d pods", s.Actual, r.want.Replicas())
 		}
 	}

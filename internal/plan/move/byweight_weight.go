@@ -53,17 +53,17 @@ func (r *ByWeight) weigh() weight {
 // may name a Service that does, as where the canary Service has another name now, and the stable version is gone. Between updates there is
 // nothing to hold where no version has a pod that serves. A stable Service that tells no versions apart sends to whatever there is.
 func (r *ByWeight) holdForNobody(*weight) {
-	serves := func(v *world.Version) bool { return v.Fleet().Serving() > 0 }
+	serves := func(v *world.Version) bool { return v.Counts().Serving() > 0 }
 	r.draft.Held = r.update.Was.Canary.Weights != nil && !r.split.InForce && r.want.Replicas() > 0 &&
-		r.want.Stable().Certain() == 0 && !serves(r.split.Carrier()) && r.entry(r.split.StableService.Name) != (entry{}) &&
+		r.want.Stable().ConfirmedAvailable() == 0 && !serves(r.split.ServedCanary()) && r.entry(r.split.StableService.Name) != (entry{}) &&
 		(r.update.State() != progress.Settled || slices.ContainsFunc(r.world.All(), serves))
 }
 
 // followServices sets the weight where the Services leave only one that makes sense.
 func (r *ByWeight) followServices(w *weight) {
-	alone, carries := r.want.Alone(), r.split.Carrier() == r.world.New
+	alone, carries := r.want.Alone(), r.split.ServedCanary() == r.world.New
 	switch {
-	case r.world.New == nil && r.want.Stable() == nil, alone && carries && r.world.New.Fleet().Available == 0 && r.want.Replicas() > 0:
+	case r.world.New == nil && r.want.Stable() == nil, alone && carries && r.world.New.Counts().Available == 0 && r.want.Replicas() > 0:
 		w.is(r.split.Now, "it has no available pod")
 	case alone && carries:
 		w.want, w.to, w.why, w.final = r.canary.MaxWeight, r.canary.MaxWeight, "the stable version is gone", r.want.Leftover() == nil
@@ -99,17 +99,17 @@ func (r *ByWeight) awaitStableService(w *weight) {
 // holdForStable leaves the routers as they are where what the stable Service sends to cannot carry what the weight leaves to it.
 func (r *ByWeight) holdForStable(w *weight) {
 	hash := r.draft.Selects(r.split.StableService.Name)
-	if hash != "" && !r.split.InForce && r.split.Carrier().Fleet().Serving() > 0 {
-		r.draft.Held = r.world.Find(hash).Fleet().Serving() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
+	if hash != "" && !r.split.InForce && r.split.ServedCanary().Counts().Serving() > 0 {
+		r.draft.Held = r.world.Find(hash).Counts().Serving() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
 	}
 }
 
 // leaveWithoutPods sends nothing to pods that are not there, or that the step takes away.
 func (r *ByWeight) leaveWithoutPods(w *weight) {
-	carrier := r.split.Carrier()
+	carrier := r.split.ServedCanary()
 	switch {
 	case w.want == 0 || r.want.Replicas() == 0:
-	case carrier.Fleet().Available == 0:
+	case carrier.Counts().Available == 0:
 		w.want, w.why = 0, "it has no available pod"
 	case r.want.Aim() == 0 && carrier == r.world.New:
 		w.want, w.why = 0, "the step takes all its pods away"
@@ -118,12 +118,12 @@ func (r *ByWeight) leaveWithoutPods(w *weight) {
 
 // carry goes towards the weight as far as the pods of who gains by it can carry.
 func (r *ByWeight) carry(w *weight) {
-	carrier, size := r.split.Carrier(), r.want.Aim()
+	carrier, size := r.split.ServedCanary(), r.want.Aim()
 	m := capacity.Move{
 		Now: r.split.Now, Want: w.want, Max: r.canary.MaxWeight,
 		Replicas: r.want.Replicas(), Tolerated: r.canary.MaxUnavailable,
-		Canary: carrier.Fleet().Serving(), Stable: r.want.Stable().Certain(),
-		Ready:   carrier != nil && !carrier.Stale() && r.canary.Threshold.Met(carrier.Fleet().Serving(), size),
+		Canary: carrier.Counts().Serving(), Stable: r.want.Stable().ConfirmedAvailable(),
+		Ready:   carrier != nil && !carrier.Unobserved() && r.canary.Threshold.Met(carrier.Counts().Serving(), size),
 		Gradual: r.want.Gradual(), Unseen: !r.split.InForce,
 	}
 	wanted := r.want.PortionText(w.want)
@@ -145,14 +145,14 @@ func (r *ByWeight) carry(w *weight) {
 // what the status has may be further than that, or not as far: a pass told some of them and could not record it.
 func (r *ByWeight) holdRouters(w *weight) {
 	stable := r.want.Stable()
-	serving := r.split.Carrier().Fleet().Serving() + r.carriedElsewhere()
+	serving := r.split.ServedCanary().Counts().Serving() + r.carriedElsewhere()
 	switch {
-	case w.want < r.split.Now && stable.Stale():
+	case w.want < r.split.Now && stable.Unobserved():
 		r.draft.Held = true
 	case r.split.InForce, r.want.Replicas() == 0, serving == 0:
 	case w.to == w.want && w.want > r.split.Now: // it is ready for that
 	default:
-		r.draft.Held = cmp.Or(r.want.Leftover(), stable).Certain() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
+		r.draft.Held = cmp.Or(r.want.Leftover(), stable).ConfirmedAvailable() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
 	}
 }
 
@@ -160,7 +160,7 @@ func (r *ByWeight) holdRouters(w *weight) {
 // the strategy before this one. The version keeps all its pods for that, and leaves the stable one no room to have as many before the Service
 // comes back to it.
 func (r *ByWeight) bothSendElsewhere() bool {
-	c := r.split.Carrier()
+	c := r.split.ServedCanary()
 	return r.want.Stable() != nil && c != r.want.Stable() && r.bothSendTo(c)
 }
 
@@ -169,7 +169,7 @@ func (r *ByWeight) bothSendElsewhere() bool {
 // the pods for that, which may find no room beside those of the new one.
 func (r *ByWeight) bothSendToStable() bool {
 	stable := r.want.Stable()
-	if r.split.Now == 0 || stable.Certain() == 0 || !r.bothSendTo(stable) {
+	if r.split.Now == 0 || stable.ConfirmedAvailable() == 0 || !r.bothSendTo(stable) {
 		return false
 	}
 	if !r.world.ServicesLive { // a cache may not have what an earlier pass pointed
@@ -187,13 +187,13 @@ func (r *ByWeight) bothSendTo(v *world.Version) bool {
 // Service has got another name, and that one sends to nobody yet. Where the number of pods is limited nobody waits for pods that the stable version
 // finds no room for beside these.
 func (r *ByWeight) carriedElsewhere() int32 {
-	if r.split.Carrier() != nil || r.EnforceMaxSurge && r.want.Stable().Desired() < r.want.Replicas() {
+	if r.split.ServedCanary() != nil || r.EnforceMaxSurge && r.want.Stable().Desired() < r.want.Replicas() {
 		return 0
 	}
 	var serving int32
 	for _, s := range r.world.UnnamedServices() {
 		if v := r.world.Find(r.draft.Selects(s.Name)); v != nil && v != r.want.Stable() {
-			serving = max(serving, v.Fleet().Serving())
+			serving = max(serving, v.Counts().Serving())
 		}
 	}
 	return serving

@@ -50,5 +50,5 @@ func (s scene) staying(v *world.Version) int32 {
 		return 0
 	}
 	after := world.Version{ReplicaSet: s.draft.Edited(v)}
-	return min(v.Fleet().Serving(), after.Desired())
+	return min(v.Counts().Serving(), after.Desired())
 }

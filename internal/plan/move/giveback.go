@@ -36,7 +36,7 @@ func (m *Mover) GiveBack(named ...traffic.Router) {
 
 // answer reports whether each of the Services selects a version that has pods.
 func (m *Mover) answer(services []*corev1.Service) bool {
-	return !slices.ContainsFunc(services, func(s *corev1.Service) bool { return m.world.Find(m.draft.Selects(s.Name)).Fleet().Serving() == 0 })
+	return !slices.ContainsFunc(services, func(s *corev1.Service) bool { return m.world.Find(m.draft.Selects(s.Name)).Counts().Serving() == 0 })
 }
 
 // unnamedRoutes take out of objects that the spec does not name any more what a router put there for this Rollout.

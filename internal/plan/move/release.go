@@ -24,7 +24,7 @@ func (m *Mover) release(name string) {
 		m.free(name)
 	case m.draft.Held:
 		m.journal.Hold(Release, "service "+name, "routes may send to it, and "+keeper.Name+" has too few pods for that")
-	case keeper.Certain() >= min(1, m.world.Spec.Replicas):
+	case keeper.ConfirmedAvailable() >= min(1, m.world.Spec.Replicas):
 		m.draft.Point(name, keeper.Hash, notNamed+", and other versions have pods")
 		m.journal.Hold(Release, "the release of service "+name, "until there is no update and no other version has pods")
 	default:

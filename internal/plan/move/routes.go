@@ -61,7 +61,7 @@ func (m *Mover) carriesAlone() bool {
 	if c, ok := m.world.Spec.Strategy.(spec.Canary); !ok || c.Traffic != nil && c.Traffic.DynamicStableScale {
 		needed = m.world.Spec.Replicas
 	}
-	if have := stable.Certain(); have < needed {
+	if have := stable.ConfirmedAvailable(); have < needed {
 		m.journal.Hold(Release, "the routes keep their weights", fmt.Sprintf("%d of %d pods of the stable version available", have, needed))
 		return false
 	}

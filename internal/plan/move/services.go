@@ -47,7 +47,7 @@ func (m *Mover) awaitsPods(s target.Selection) string {
 	if !m.draft.Owned(s.Service) {
 		needed = max(needed, s.Version.Desired())
 	}
-	if have := s.Version.Fleet().Serving(); have < needed {
+	if have := s.Version.Counts().Serving(); have < needed {
 		return fmt.Sprintf("%d of %d pods available", have, needed)
 	}
 	return ""
@@ -60,9 +60,9 @@ func (m *Mover) standIn(name string) *world.Version {
 	switch {
 	case m.draft.Selects(name) == "", last != nil && (last == m.world.New || last == m.world.Stable):
 		return nil
-	case m.world.Stable.Fleet().Serving() > 0:
+	case m.world.Stable.Counts().Serving() > 0:
 		return m.world.Stable
-	case last.Fleet().Serving() == 0 && m.world.Remaining().Certain() > 0:
+	case last.Counts().Serving() == 0 && m.world.Remaining().ConfirmedAvailable() > 0:
 		return m.world.Remaining()
 	}
 	return nil

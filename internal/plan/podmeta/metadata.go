@@ -23,11 +23,11 @@ const (
 	refusalRetry = 30 * time.Second
 )
 
-// Dress has the pods of each version carry the labels and annotations that belong to the part it plays: the new version's while it is
+// SetMetadata has the pods of each version carry the labels and annotations that belong to the part it plays: the new version's while it is
 // being updated to, the stable one's once it is promoted, and none on any other. Running pods are changed in place.
 //
 // It goes by the parts that the status records, so a promotion shows on the pods from the pass after it on. For each version
-// there are three steps, and the ReplicaSet's annotations tell which comes next (spec.Dress):
+// there are three steps, and the ReplicaSet's annotations tell which comes next (spec.SetMetadata):
 //
 //  1. The ReplicaSet's template gets the metadata, and with the same write the annotation that says that pods are to follow.
 //     From here on new pods come with it.
@@ -38,10 +38,10 @@ const (
 //
 // A crash anywhere leaves the annotation, and the next pass goes on where the pods are. Between changes it is not there, so that
 // a settled rollout costs no read and no write. Pods that somebody relabels by hand later are left as they are.
-func (l *Labeler) Dress() {
+func (l *Labeler) SetMetadata() {
 	if wanted := l.metadataOf(l.update.Is.CurrentPodHash); l.draft.Create != nil && !wanted.Empty() {
 		set := l.draft.Create.ReplicaSet
-		spec.Dress{}.Change(set, wanted, false)
+		spec.EphemeralMetadata{}.Change(set, wanted, false)
 		l.journal.Note(change.TopicLabel, "put "+wanted.String()+" on pods of "+set.Name, l.part(l.update.Is.CurrentPodHash))
 	}
 	for _, v := range l.world.All() {
@@ -79,8 +79,8 @@ func (l *Labeler) part(hash string) string {
 }
 
 func (l *Labeler) dressVersion(v *world.Version, wanted spec.Metadata, why string) {
-	dress := spec.DressOf(v.ReplicaSet)
-	hasPods := v.Desired() > 0 || v.Status.Replicas > 0 || v.Stale()
+	dress := spec.EphemeralMetadataOf(v.ReplicaSet)
+	hasPods := v.Desired() > 0 || v.Status.Replicas > 0 || v.Unobserved()
 	switch {
 	case !dress.Fits(v.ReplicaSet, wanted):
 		dress.Change(l.draft.EditFor(v, why).To, wanted, hasPods)
@@ -93,13 +93,13 @@ func (l *Labeler) dressVersion(v *world.Version, wanted spec.Metadata, why strin
 	case dress.Settled():
 	case !hasPods:
 		dress.Settle(l.draft.EditFor(v, "no pods to label").To)
-	case v.Desired() > 0 && !v.Stale(): // or its pods are about to go, or might still be made of an older template
-		l.dressPods(v, dress, why)
+	case v.Desired() > 0 && !v.Unobserved(): // or its pods are about to go, or might still be made of an older template
+		l.labelPods(v, dress, why)
 	}
 }
 
-// dressPods changes the pods that differ from their template, or sees that there are none.
-func (l *Labeler) dressPods(v *world.Version, dress spec.Dress, why string) {
+// labelPods changes the pods that differ from their template, or sees that there are none.
+func (l *Labeler) labelPods(v *world.Version, dress spec.EphemeralMetadata, why string) {
 	running, looked := l.world.Pods[v.Hash]
 	if !looked {
 		l.journal.Need(change.NeedPods{Hash: v.Hash})
@@ -155,7 +155,7 @@ func (l *Labeler) Labelled() bool {
 func (l *Labeler) Unlabelled() []*world.Version {
 	return slices.DeleteFunc(l.world.All(), func(v *world.Version) bool {
 		after := world.Version{ReplicaSet: l.draft.Edited(v)}
-		dress := spec.DressOf(after.ReplicaSet)
+		dress := spec.EphemeralMetadataOf(after.ReplicaSet)
 		return after.Desired() == 0 || dress.Fits(after.ReplicaSet, l.metadataOf(v.Hash)) && dress.Settled()
 	})
 }
@@ -163,7 +163,7 @@ func (l *Labeler) Unlabelled() []*world.Version {
 // refused reports whether all that a version's pods lack is what the API server refuses. A process that has just started does not know of
 // refusals yet; the condition does.
 func (l *Labeler) refused(v *world.Version) bool {
-	dress := spec.DressOf(v.ReplicaSet)
+	dress := spec.EphemeralMetadataOf(v.ReplicaSet)
 	if l.update.Begun || l.Redressed || !dress.Fits(v.ReplicaSet, l.metadataOf(v.Hash)) {
 		return false
 	}

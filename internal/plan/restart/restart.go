@@ -205,7 +205,7 @@ func (r *Restart) restartBudget() (available, floor int32) {
 		versions = []*world.Version{r.restart.of} // pods of other stacks stand in for none of those that serve
 	}
 	for _, v := range versions {
-		available += v.Fleet().Serving()
+		available += v.Counts().Serving()
 		after := world.Version{ReplicaSet: r.draft.Edited(v)} // what this pass adds is wanted too, and not there yet
 		wanted += after.Desired()
 	}

@@ -88,7 +88,7 @@ func (r *Split) replacedCanaryService() (spec.Reference, bool) {
 	}
 	v := r.world.Find(r.draft.Selects(name))
 	overtaken := r.update.State() == progress.Settled || r.update.State() == progress.Aborted || v != r.world.New
-	return spec.Reference{Field: r.canary.CanaryService.Field, Name: name}, overtaken && v != r.want.Stable() && v.Fleet().Serving() > 0
+	return spec.Reference{Field: r.canary.CanaryService.Field, Name: name}, overtaken && v != r.want.Stable() && v.Counts().Serving() > 0
 }
 
 // Of is the whole split with a weight for the canary.
@@ -253,8 +253,8 @@ func (r *Split) Routes() []traffic.Route {
 
 // CanServe reports whether requests that are sent to the canary Service reach the new version.
 func (r *Split) CanServe() bool {
-	return r.world.New.Fleet().Available > 0 && r.draft.Selects(r.CanaryService.Name) == r.world.New.Hash
+	return r.world.New.Counts().Available > 0 && r.draft.Selects(r.CanaryService.Name) == r.world.New.Hash
 }
 
-// Carrier is the version that the canary Service sends to, nil if it is none that is known.
-func (r *Split) Carrier() *world.Version { return r.world.Find(r.draft.Selects(r.CanaryService.Name)) }
+// ServedCanary is the version that the canary Service sends to, nil if it is none that is known.
+func (r *Split) ServedCanary() *world.Version { return r.world.Find(r.draft.Selects(r.CanaryService.Name)) }

@@ -77,7 +77,7 @@ func (t *Want) newSize() []target.Size {
 	aim := t.Aim()
 	_, why := t.CanarySize(t.update.Weight(t.canary))
 	if n := t.inherited(); n > aim {
-		aim, why = n, "it takes over what "+t.split.Carrier().Name+" carries"
+		aim, why = n, "it takes over what "+t.split.ServedCanary().Name+" carries"
 	}
 	return []target.Size{{Version: v, Pods: aim, Why: why}}
 }
@@ -88,7 +88,7 @@ func (t *Want) Gives(v *world.Version) bool {
 	switch v {
 	case nil, t.Stable(), t.world.New:
 		return false
-	case t.split.Carrier():
+	case t.split.ServedCanary():
 		last := t.update.State() == progress.Settled && t.world.ObservedSelects(t.split.StableService.Name) == v.Hash
 		return t.canary.Traffic.DynamicStableScale && !last
 	case t.Leftover():
@@ -100,7 +100,7 @@ func (t *Want) Gives(v *world.Version) bool {
 // inherited is how many pods the new version gets to take the part over of one that it has overtaken, where the stable version has
 // no pod that could.
 func (t *Want) inherited() int32 {
-	if c := t.split.Carrier(); c == nil || c == t.world.New || !t.StableIsDown() {
+	if c := t.split.ServedCanary(); c == nil || c == t.world.New || !t.StableIsDown() {
 		return 0
 	}
 	return capacity.Share(t.split.MayCarry(), t.Replicas(), t.canary.MaxWeight)
@@ -108,7 +108,7 @@ func (t *Want) inherited() int32 {
 
 // StableIsDown reports whether the stable version has no available pod, though it should have.
 func (t *Want) StableIsDown() bool {
-	return t.Replicas() > 0 && t.Stable().Fleet().Available == 0
+	return t.Replicas() > 0 && t.Stable().Counts().Available == 0
 }
 
 // Abandoned reports whether an update was aborted that cannot go back to the stable version, which is gone, while another version still serves, by
@@ -119,7 +119,7 @@ func (t *Want) Abandoned() bool {
 	}
 	return slices.ContainsFunc(t.world.WithUnnamed(t.split.StableService.Name, t.split.CanaryService.Name), func(name string) bool {
 		v := t.world.Find(t.world.ObservedSelects(name))
-		return v != t.world.New && v.Fleet().Serving() > 0
+		return v != t.world.New && v.Counts().Serving() > 0
 	})
 }
 
@@ -128,7 +128,7 @@ func (t *Want) Abandoned() bool {
 func (t *Want) services() []target.Selection {
 	var services []target.Selection
 	stable, why := t.Stable(), "it is the stable version"
-	if t.canary.Traffic.EnforceMaxSurge && t.Alone() && t.split.InForce && t.split.Now == t.canary.MaxWeight && t.split.Carrier() == t.world.New {
+	if t.canary.Traffic.EnforceMaxSurge && t.Alone() && t.split.InForce && t.split.Now == t.canary.MaxWeight && t.split.ServedCanary() == t.world.New {
 		stable, why = t.world.New, "the stable version is gone" // nobody comes by the stable Service, and what it selects keeps room for nothing
 	}
 	if stable != nil {
@@ -149,7 +149,7 @@ func (t *Want) Idle() []target.Idle {
 	var idle []target.Idle
 	traffic, services := t.canary.Traffic, t.world.WithUnnamed(t.split.StableService.Name, t.split.CanaryService.Name)
 	aborted := t.update.State() == progress.Aborted && traffic.AbortScaleDown && t.world.New != nil
-	if aborted && t.StableBeside().Fleet().Serving() >= t.Replicas() && (!traffic.DynamicStableScale || traffic.AbortDelaySet) {
+	if aborted && t.StableBeside().Counts().Serving() >= t.Replicas() && (!traffic.DynamicStableScale || traffic.AbortDelaySet) {
 		idle = append(idle, target.Idle{
 			Version: t.world.New, Delay: traffic.AbortScaleDownDelay, Aborted: true, Whole: t.world.New.Desired(), Why: "the update was aborted", Services: services,
 		})
@@ -179,7 +179,7 @@ func (t *Want) WhyGoal() string {
 		return "the update was aborted"
 	case state == progress.Settled:
 		return "the stable version is the current one"
-	case t.split.Carrier() != t.world.New:
+	case t.split.ServedCanary() != t.world.New:
 		return "another version has overtaken it"
 	case state == progress.PromotedInFull:
 		return "a full promotion was requested"

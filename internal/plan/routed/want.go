@@ -52,7 +52,7 @@ func (t *Want) Alone() bool {
 func (t *Want) Leftover() *world.Version {
 	v := t.world.Find(t.world.ObservedSelects(t.split.StableService.Name))
 	returns := t.canary.Traffic.EnforceMaxSurge && t.update.State() == progress.Settled && t.Stable() == t.world.New
-	if !t.Alone() && !returns || t.split.Carrier() != t.world.New || v == t.world.New || v.Fleet().Serving() == 0 {
+	if !t.Alone() && !returns || t.split.ServedCanary() != t.world.New || v == t.world.New || v.Counts().Serving() == 0 {
 		return nil
 	}
 	return v
@@ -104,7 +104,7 @@ func (t *Want) Aim() int32 {
 }
 
 // Room is what the spec leaves to both sides.
-func (t *Want) Room() capacity.Room { return capacity.RoomOf(t.Replicas(), t.canary) }
+func (t *Want) Room() capacity.SurgeBudget { return capacity.RoomOf(t.Replicas(), t.canary) }
 
 // Free is how many pods may be added to those there are.
 func (t *Want) Free() int32 { return t.world.FreeWithin(t.Room()) }

@@ -35,7 +35,7 @@ func (c clock) timeUpdate() {
 	}
 	if c.update.State() == progress.Aborted {
 		d.FinishedAt, d.CompletionStatus = &now, v1alpha1.CompletionAborted
-	} else if c.update.State() == progress.Settled && c.world.New.Fleet().Available >= c.world.Spec.Replicas {
+	} else if c.update.State() == progress.Settled && c.world.New.Counts().Available >= c.world.Spec.Replicas {
 		d.FinishedAt, d.CompletionStatus = &now, completion(d)
 	}
 	c.clockManualPause(d, now)

@@ -50,7 +50,7 @@ func (p *Status) missingPods() string {
 		return "more replicas need to be updated"
 	case s.AvailableReplicas < s.UpdatedReplicas:
 		return "updated replicas are still becoming available"
-	case p.world.IsRouted() && p.update.State() == progress.Settled && p.world.New.Fleet().Available < p.world.Spec.Replicas: // the others' pods are of no use to it
+	case p.world.IsRouted() && p.update.State() == progress.Settled && p.world.New.Counts().Available < p.world.Spec.Replicas: // the others' pods are of no use to it
 		return "updated replicas are still becoming available"
 	}
 	return ""

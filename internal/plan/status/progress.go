@@ -119,7 +119,7 @@ func (p *Status) overdue() bool {
 
 // delays reports whether all that is left to do is to wait until an old version has had its time.
 func (p *Status) delays() bool {
-	if p.update.State() != progress.Settled || p.world.New.Fleet().Available < p.world.Spec.Replicas {
+	if p.update.State() != progress.Settled || p.world.New.Counts().Available < p.world.Spec.Replicas {
 		return false
 	}
 	return slices.ContainsFunc(p.world.All(), func(v *world.Version) bool { return v.Delaying(p.world.Now) })

@@ -30,7 +30,7 @@ type Record struct {
 
 // Conclude writes down what this pass saw and decided.
 func (p *Status) Conclude() {
-	p.doubt()
+	p.diagnosePods()
 	p.draft.Collect()
 	p.count()
 	p.update.Is.ObservedGeneration = strconv.FormatInt(p.world.Rollout.Generation, 10)

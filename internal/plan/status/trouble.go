@@ -23,11 +23,11 @@ import (
 // needs to read them.
 const firstDoubt = 10 * time.Second
 
-// doubt asks the pods of a version that lacks some, the new one first, what keeps them from being ready: at once where the API server
+// diagnosePods asks the pods of a version that lacks some, the new one first, what keeps them from being ready: at once where the API server
 // refuses to create them, and otherwise when there has been no progress for a while, after 10 seconds, 20, 40 and so on until the
 // deadline, once more for as long after it has passed, and whenever something else happens. It finds out once a pass, before anything is
 // written.
-func (p *Status) doubt() {
+func (p *Status) diagnosePods() {
 	v, last := p.short(), p.update.Condition(v1alpha1.ConditionProgressing)
 	still := p.world.Now.Sub(last.LastUpdateTime.Time)
 	late := last.Reason == v1alpha1.ReasonProgressDeadlineExceeded || still > p.world.Spec.ProgressDeadline
@@ -65,7 +65,7 @@ func (p *Status) doubt() {
 // short is the first version that lacks available pods, nil if none does.
 func (p *Status) short() *world.Version {
 	for _, v := range p.world.All() {
-		if v.Fleet().Available < v.Desired() {
+		if v.Counts().Available < v.Desired() {
 			return v
 		}
 	}

@@ -25,6 +25,6 @@ func New(o Observed, r spec.Rollout) *World {
 		Versions:  sortVersions(o.ReplicaSets, r, o.Rollout.Status.CollisionCount, o.Rollout.Status.StableRS),
 		Elsewhere: Elsewhere(o.Rollout),
 	}
-	w.believePods()
+	w.correctAvailable()
 	return w
 }

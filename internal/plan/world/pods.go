@@ -8,22 +8,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// believePods has the pods themselves say how many are available while they are being restarted, where they were looked at: a ReplicaSet's
+// correctAvailable has the pods themselves say how many are available while they are being restarted, where they were looked at: a ReplicaSet's
 // status may not report yet that one was evicted a moment ago, and whoever scales down by it would take away what stands in for that.
-func (w *World) believePods() {
+func (w *World) correctAvailable() {
 	at := w.Rollout.Spec.RestartAt
 	if at == nil || at.Equal(w.Rollout.Status.RestartedAt) || w.Now.Before(at.Time) {
 		return
 	}
 	for _, v := range w.All() {
 		if pods, looked := w.Pods[v.Hash]; looked && v.Desired() > 0 {
-			v.Unreported = v.believe(pods, w.Now)
+			v.Unreported = v.availableByPods(pods, w.Now)
 		}
 	}
 }
 
-// believe takes the number of available pods from the pods, where that is less than what the ReplicaSet says, and reports whether it is.
-func (v *Version) believe(pods []*corev1.Pod, now time.Time) bool {
+// availableByPods takes the number of available pods from the pods, where that is less than what the ReplicaSet says, and reports whether it is.
+func (v *Version) availableByPods(pods []*corev1.Pod, now time.Time) bool {
 	available := int32(0)
 	for _, pod := range pods {
 		if IsAvailable(pod, v.Spec.MinReadySeconds, now) {

@@ -11,7 +11,7 @@ import (
 
 // AnsweredBeside reports whether another version has pods that answer, and stay.
 func (w *World) AnsweredBeside(v *Version) bool {
-	return slices.ContainsFunc(w.All(), func(other *Version) bool { return other != v && other.Certain() > 0 })
+	return slices.ContainsFunc(w.All(), func(other *Version) bool { return other != v && other.ConfirmedAvailable() > 0 })
 }
 
 // OnlyVersion reports whether no other version has pods, or will have any before this one's are gone.

@@ -14,17 +14,17 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// Stale reports whether the ReplicaSet controller has not acted upon the ReplicaSet's newest size yet, so that its counts are
+// Unobserved reports whether the ReplicaSet controller has not acted upon the ReplicaSet's newest size yet, so that its counts are
 // those of another.
-func (v *Version) Stale() bool { return v != nil && v.Status.ObservedGeneration < v.Generation }
+func (v *Version) Unobserved() bool { return v != nil && v.Status.ObservedGeneration < v.Generation }
 
-// Certain is how many pods are known to serve and to stay: none while the ReplicaSet controller has not acted on the last change of their
+// ConfirmedAvailable is how many pods are known to serve and to stay: none while the ReplicaSet controller has not acted on the last change of their
 // number, since what it counted may be on its way out.
-func (v *Version) Certain() int32 {
-	if v == nil || v.Stale() {
+func (v *Version) ConfirmedAvailable() int32 {
+	if v == nil || v.Unobserved() {
 		return 0
 	}
-	return v.Fleet().Serving()
+	return v.Counts().Serving()
 }
 
 // Version is one ReplicaSet of the Rollout.
@@ -42,12 +42,12 @@ func versionOf(rs *appsv1.ReplicaSet) Version {
 	return Version{ReplicaSet: rs, Hash: rs.Labels[v1alpha1.PodTemplateHashLabel], Revision: revision}
 }
 
-// Fleet is the version as the arithmetic sees it. No ReplicaSet is one without pods.
-func (v *Version) Fleet() capacity.Fleet {
+// Counts is the version as the arithmetic sees it. No ReplicaSet is one without pods.
+func (v *Version) Counts() capacity.ReplicaCounts {
 	if v == nil {
-		return capacity.Fleet{}
+		return capacity.ReplicaCounts{}
 	}
-	return capacity.Fleet{Desired: v.Desired(), Actual: v.Status.Replicas, Available: v.Status.AvailableReplicas}
+	return capacity.ReplicaCounts{Desired: v.Desired(), Actual: v.Status.Replicas, Available: v.Status.AvailableReplicas}
 }
 
 // Desired is how many pods the version is to have: spec.replicas of its ReplicaSet.
@@ -94,19 +94,19 @@ func (v Versions) Older() []*Version {
 }
 
 // OtherFleets are the others as the arithmetic sees them.
-func (v Versions) OtherFleets() []capacity.Fleet {
-	fleets := make([]capacity.Fleet, len(v.Others))
+func (v Versions) OtherFleets() []capacity.ReplicaCounts {
+	fleets := make([]capacity.ReplicaCounts, len(v.Others))
 	for i := range v.Others {
-		fleets[i] = v.Others[i].Fleet()
+		fleets[i] = v.Others[i].Counts()
 	}
 	return fleets
 }
 
 // FreeWithin is how many pods may be added to those there are.
-func (v Versions) FreeWithin(o capacity.Room) int32 {
+func (v Versions) FreeWithin(o capacity.SurgeBudget) int32 {
 	n := o.Most
 	for _, one := range v.All() {
-		n -= one.Fleet().Occupies()
+		n -= one.Counts().Occupies()
 	}
 	return max(0, n)
 }

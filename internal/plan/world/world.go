@@ -13,7 +13,7 @@ import (
 // Remaining is the version that serves where what served is gone: the newest one that has a pod.
 func (w *World) Remaining() *Version {
 	for _, v := range w.All() {
-		if v.Certain() > 0 {
+		if v.ConfirmedAvailable() > 0 {
 			return v
 		}
 	}
@@ -35,7 +35,7 @@ func (w *World) UnseenSize() string {
 	// Until the ReplicaSet controller has seen the newest size, what it counted may be pods that are about to go, or miss some that
 	// were about to come: what is there is anybody's guess, when sizes change quickly up and down.
 	for _, v := range w.All() {
-		if v.Stale() {
+		if v.Unobserved() {
 			return fmt.Sprintf("the ReplicaSet controller has not seen the last change of %s yet", v.Name)
 		}
 	}
@@ -77,7 +77,7 @@ func (w *World) IsRouted() bool {
 
 // OnlyPods reports whether no other version has pods.
 func (w *World) OnlyPods(of *Version) bool {
-	return !slices.ContainsFunc(w.All(), func(v *Version) bool { return v != of && v.Fleet().Occupies() > 0 })
+	return !slices.ContainsFunc(w.All(), func(v *Version) bool { return v != of && v.Counts().Occupies() > 0 })
 }
 
 // NewHash is the hash of the new version, whether it has a ReplicaSet yet or not.
