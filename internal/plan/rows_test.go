@@ -40,7 +40,7 @@ var troubles = []struct {
 	whom  concern
 }{
 	1:  {"traffic goes to a version that has no pods, or pods go before their traffic", both},
-	2:  {"a version that was overtaken loses its pods without a delay", both},
+	2:  {"a version that was superseded loses its pods without a delay", both},
 	3:  {"a rollback within its window sends everything to the first pod", both},
 	4:  {"an abort or rollback with dynamicStableScale overloads what is left", canary},
 	5:  {"conflicts and crashes leave an update where it is", both},

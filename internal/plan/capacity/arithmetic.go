@@ -64,7 +64,7 @@ type ReplicaCounts struct {
 	Available int32 // ready for at least minReadySeconds
 }
 
-// Occupies is how many pods a fleet holds or is about to hold. A fleet that was told to shrink still has its pods until the
+// Occupies is how many pods a version holds or is about to hold. One that was told to shrink still has its pods until the
 // ReplicaSet controller has taken them away, and one that was told to grow will have them.
 func (f ReplicaCounts) Occupies() int32 { return max(f.Desired, f.Actual) }
 

@@ -147,7 +147,7 @@ func (b *ByPods) answers(v *world.Version) bool {
 // takesOver reports whether the new version is about to be the only one, and can answer for the stable one already. The stable
 // Service is moved then, before the last stable pod goes and not after it.
 //
-// Where somebody has deleted the stable version the Service may still send to one that was overtaken. That is followed as soon as the new
+// Where somebody has deleted the stable version the Service may still send to one that was superseded. That is followed as soon as the new
 // version can answer, whatever its step says: it has all pods.
 func (b *ByPods) takesOver() bool {
 	stable, gone := b.world.StableBeside(), b.world.Stable == nil && b.update.State() != progress.Settled

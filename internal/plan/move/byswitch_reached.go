@@ -7,10 +7,10 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
-// noteOvertaken notes on each version that was given up before it was promoted that it was: it passes its gates again if it comes back. That is what
+// noteSuperseded notes on each version that was given up before it was promoted that it was: it passes its gates again if it comes back. That is what
 // the last update went to, and what is newer than the stable version, as an update that no status recorded left it: a promotion makes the newest
 // revision the stable one.
-func (s scene) noteOvertaken(serving string) {
+func (s scene) noteSuperseded(serving string) {
 	for i := range s.world.Others {
 		v := &s.world.Others[i]
 		newer := s.world.Stable != nil && v.Revision > s.world.Stable.Revision
@@ -24,7 +24,7 @@ func (s scene) noteOvertaken(serving string) {
 // a version that never served. Where that is not known for certain the version has its delay.
 func (p *BySwitch) overtake() {
 	serving, last := p.update.Was.BlueGreen.ActiveSelector, p.world.Find(p.update.Was.CurrentPodHash)
-	p.noteOvertaken(serving)
+	p.noteSuperseded(serving)
 	if p.update.Begun && last.Desired() > 0 && last != p.world.New && last != p.world.Stable && last.Hash != serving &&
 		!p.update.Deserted() && !p.mayHaveServed(last) {
 		world.SetKey(&p.draft.Edit(last).Annotations, v1alpha1.ScaleDownDeadlineAnnotation, p.world.Second().UTC().Format(time.RFC3339))
@@ -40,7 +40,7 @@ func (p *BySwitch) mayHaveServed(v *world.Version) bool {
 }
 
 // noteReached notes on a version that the active Service leaves that requests have reached it, where the status does not say so for long: an aborted
-// update's, which may be tried again and overtaken then; one that somebody's edit sent to, or a pass that could not record its switch. The note is
+// update's, which may be tried again and superseded then; one that somebody's edit sent to, or a pass that could not record its switch. The note is
 // written before the Service leaves.
 func (p *BySwitch) noteReached() {
 	v := p.world.Find(p.world.ObservedSelects(p.bluegreen.ActiveService))

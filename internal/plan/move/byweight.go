@@ -34,7 +34,7 @@ func (m *Mover) ByWeight(r *restart.Restart, j *judge.Judge, c spec.Canary) *ByW
 func (r *ByWeight) Run() {
 	r.draft.CheckServices()
 	r.split.See()
-	r.noteOvertaken("")
+	r.noteSuperseded("")
 	r.succeed()
 	if !frozen(r.scene) {
 		r.draft.Keep(r.want.StableBeside()) // a deadline that it has is of the strategy before this one
@@ -53,7 +53,7 @@ func (r *ByWeight) Run() {
 	}
 }
 
-// succeed has the new version play the stable one's part where that is gone, and a version that was overtaken carries what it carried. The
+// succeed has the new version play the stable one's part where that is gone, and a version that was superseded carries what it carried. The
 // traffic comes to the new one by weight then, as the two make room for each other: the canary Service could only move all of it at once, to
 // pods that there is no room for.
 func (r *ByWeight) succeed() {

@@ -36,7 +36,7 @@ func (r *ByWeight) pointStable(s target.Selection) {
 
 func (r *ByWeight) pointCanary(s target.Selection) {
 	if !r.point(s, fmt.Sprintf("service %s to select %s", s.Service, s.Version.Name), canaryByWeight) && r.awaitsNoWeight(s) == "" {
-		r.leaveOvertaken(s.Service)
+		r.leaveSuperseded(s.Service)
 	}
 }
 
@@ -92,7 +92,7 @@ func (r *ByWeight) awaitsNoWeight(s target.Selection) string {
 	return ""
 }
 
-// standsIn reports whether the new version can take over from one that was overtaken, there being no stable one to do so, or none that
+// standsIn reports whether the new version can take over from one that was superseded, there being no stable one to do so, or none that
 // has a pod. One that somebody has aborted does so only where nobody serves any more.
 func (r *ByWeight) standsIn() bool {
 	return !r.want.Abandoned() && (r.want.Alone() || r.want.StableIsDown()) && r.world.New.ConfirmedAvailable() >= max(min(1, r.want.Replicas()), r.want.Room().Enough(r.split.MayCarry()))
@@ -119,13 +119,13 @@ func (r *ByWeight) neededByCanary(name string, v *world.Version) int32 {
 	return 1
 }
 
-// leaveOvertaken lends the canary Service to the stable version for as long as the new one has no pods, so that what was overtaken can go: one
+// leaveSuperseded lends the canary Service to the stable version for as long as the new one has no pods, so that what was superseded can go: one
 // that selects it, or that tells no versions apart.
-func (r *ByWeight) leaveOvertaken(name string) {
+func (r *ByWeight) leaveSuperseded(name string) {
 	stable := r.want.Stable()
-	overtaken := slices.ContainsFunc(r.world.Others, func(v world.Version) bool { return v.Desired() > 0 })
-	if !overtaken || r.split.ServedCanary() == stable || stable.Counts().Serving() < max(1, r.neededByCanary(name, stable)) {
+	superseded := slices.ContainsFunc(r.world.Others, func(v world.Version) bool { return v.Desired() > 0 })
+	if !superseded || r.split.ServedCanary() == stable || stable.Counts().Serving() < max(1, r.neededByCanary(name, stable)) {
 		return
 	}
-	r.draft.Point(name, stable.Hash, "the new version is not available yet, and another has overtaken the one before")
+	r.draft.Point(name, stable.Hash, "the new version is not available yet, and another has superseded the one before")
 }

@@ -15,8 +15,8 @@ type Labeler struct {
 	draft   *draft.Draft
 	journal *change.Journal
 
-	// Redressed: pods get other metadata from this pass on.
-	Redressed bool
+	// MetadataChanged: pods get other metadata from this pass on.
+	MetadataChanged bool
 	// Refusals are why pods cannot be labeled, one for each pod that was looked at.
 	Refusals []string
 }

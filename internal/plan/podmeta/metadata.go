@@ -45,7 +45,7 @@ func (l *Labeler) SetMetadata() {
 		l.journal.Note(change.TopicLabel, "put "+wanted.String()+" on pods of "+set.Name, l.part(l.update.Is.CurrentPodHash))
 	}
 	for _, v := range l.world.All() {
-		l.dressVersion(v, l.metadataOf(v.Hash), l.part(v.Hash))
+		l.setVersionMetadata(v, l.metadataOf(v.Hash), l.part(v.Hash))
 	}
 }
 
@@ -78,28 +78,28 @@ func (l *Labeler) part(hash string) string {
 	return "neither the new nor the stable version"
 }
 
-func (l *Labeler) dressVersion(v *world.Version, wanted spec.Metadata, why string) {
-	dress := spec.EphemeralMetadataOf(v.ReplicaSet)
+func (l *Labeler) setVersionMetadata(v *world.Version, wanted spec.Metadata, why string) {
+	ephemeral := spec.EphemeralMetadataOf(v.ReplicaSet)
 	hasPods := v.Desired() > 0 || v.Status.Replicas > 0 || v.Unobserved()
 	switch {
-	case !dress.Fits(v.ReplicaSet, wanted):
-		dress.Change(l.draft.EditFor(v, why).To, wanted, hasPods)
-		l.Redressed = l.Redressed || hasPods
+	case !ephemeral.Fits(v.ReplicaSet, wanted):
+		ephemeral.Change(l.draft.EditFor(v, why).To, wanted, hasPods)
+		l.MetadataChanged = l.MetadataChanged || hasPods
 		if wanted.Empty() {
-			l.journal.Note(change.TopicLabel, "take "+dress.Template.String()+" off pods of "+v.Name, why)
+			l.journal.Note(change.TopicLabel, "take "+ephemeral.Template.String()+" off pods of "+v.Name, why)
 		} else {
 			l.journal.Note(change.TopicLabel, "put "+wanted.String()+" on pods of "+v.Name, why)
 		}
-	case dress.Settled():
+	case ephemeral.Settled():
 	case !hasPods:
-		dress.Settle(l.draft.EditFor(v, "no pods to label").To)
+		ephemeral.Settle(l.draft.EditFor(v, "no pods to label").To)
 	case v.Desired() > 0 && !v.Unobserved(): // or its pods are about to go, or might still be made of an older template
-		l.labelPods(v, dress, why)
+		l.labelPods(v, ephemeral, why)
 	}
 }
 
 // labelPods changes the pods that differ from their template, or sees that there are none.
-func (l *Labeler) labelPods(v *world.Version, dress spec.EphemeralMetadata, why string) {
+func (l *Labeler) labelPods(v *world.Version, ephemeral spec.EphemeralMetadata, why string) {
 	running, looked := l.world.Pods[v.Hash]
 	if !looked {
 		l.journal.Need(change.NeedPods{Hash: v.Hash})
@@ -111,7 +111,7 @@ func (l *Labeler) labelPods(v *world.Version, dress spec.EphemeralMetadata, why 
 		if pod.DeletionTimestamp != nil {
 			continue
 		}
-		to := dress.Pod(pod, &v.Spec.Template)
+		to := ephemeral.Pod(pod, &v.Spec.Template)
 		if to == pod {
 			continue
 		}
@@ -126,7 +126,7 @@ func (l *Labeler) labelPods(v *world.Version, dress spec.EphemeralMetadata, why 
 		changes = append(changes, change.UpdatePod{From: pod, To: to, Reason: why})
 	}
 	if len(changes)+refused == 0 {
-		dress.Settle(l.draft.EditFor(v, "all its pods are labelled").To)
+		ephemeral.Settle(l.draft.EditFor(v, "all its pods are labelled").To)
 		return
 	}
 	if refused > 0 {
@@ -155,16 +155,16 @@ func (l *Labeler) Labelled() bool {
 func (l *Labeler) Unlabelled() []*world.Version {
 	return slices.DeleteFunc(l.world.All(), func(v *world.Version) bool {
 		after := world.Version{ReplicaSet: l.draft.Edited(v)}
-		dress := spec.EphemeralMetadataOf(after.ReplicaSet)
-		return after.Desired() == 0 || dress.Fits(after.ReplicaSet, l.metadataOf(v.Hash)) && dress.Settled()
+		ephemeral := spec.EphemeralMetadataOf(after.ReplicaSet)
+		return after.Desired() == 0 || ephemeral.Fits(after.ReplicaSet, l.metadataOf(v.Hash)) && ephemeral.Settled()
 	})
 }
 
 // refused reports whether all that a version's pods lack is what the API server refuses. A process that has just started does not know of
 // refusals yet; the condition does.
 func (l *Labeler) refused(v *world.Version) bool {
-	dress := spec.EphemeralMetadataOf(v.ReplicaSet)
-	if l.update.Begun || l.Redressed || !dress.Fits(v.ReplicaSet, l.metadataOf(v.Hash)) {
+	ephemeral := spec.EphemeralMetadataOf(v.ReplicaSet)
+	if l.update.Begun || l.MetadataChanged || !ephemeral.Fits(v.ReplicaSet, l.metadataOf(v.Hash)) {
 		return false
 	}
 	if len(l.world.PodRefusals) == 0 {
@@ -173,6 +173,6 @@ func (l *Labeler) refused(v *world.Version) bool {
 	running, looked := l.world.Pods[v.Hash]
 	return looked && !slices.ContainsFunc(running, func(pod *corev1.Pod) bool {
 		_, known := l.world.PodRefusals[pod.Name]
-		return !known && pod.DeletionTimestamp == nil && dress.Pod(pod, &v.Spec.Template) != pod
+		return !known && pod.DeletionTimestamp == nil && ephemeral.Pod(pod, &v.Spec.Template) != pod
 	})
 }

@@ -87,8 +87,8 @@ func (r *Split) replacedCanaryService() (spec.Reference, bool) {
 		return spec.Reference{}, false
 	}
 	v := r.world.Find(r.draft.Selects(name))
-	overtaken := r.update.State() == progress.Settled || r.update.State() == progress.Aborted || v != r.world.New
-	return spec.Reference{Field: r.canary.CanaryService.Field, Name: name}, overtaken && v != r.want.Stable() && v.Counts().Serving() > 0
+	superseded := r.update.State() == progress.Settled || r.update.State() == progress.Aborted || v != r.world.New
+	return spec.Reference{Field: r.canary.CanaryService.Field, Name: name}, superseded && v != r.want.Stable() && v.Counts().Serving() > 0
 }
 
 // Of is the whole split with a weight for the canary.
@@ -257,4 +257,6 @@ func (r *Split) CanServe() bool {
 }
 
 // ServedCanary is the version that the canary Service sends to, nil if it is none that is known.
-func (r *Split) ServedCanary() *world.Version { return r.world.Find(r.draft.Selects(r.CanaryService.Name)) }
+func (r *Split) ServedCanary() *world.Version {
+	return r.world.Find(r.draft.Selects(r.CanaryService.Name))
+}

@@ -97,7 +97,7 @@ func (t *Want) Gives(v *world.Version) bool {
 	return false
 }
 
-// inherited is how many pods the new version gets to take the part over of one that it has overtaken, where the stable version has
+// inherited is how many pods the new version gets to take the part over of one that it has superseded, where the stable version has
 // no pod that could.
 func (t *Want) inherited() int32 {
 	if c := t.split.ServedCanary(); c == nil || c == t.world.New || !t.StableIsDown() {
@@ -180,7 +180,7 @@ func (t *Want) WhyGoal() string {
 	case state == progress.Settled:
 		return "the stable version is the current one"
 	case t.split.ServedCanary() != t.world.New:
-		return "another version has overtaken it"
+		return "another version has superseded it"
 	case state == progress.PromotedInFull:
 		return "a full promotion was requested"
 	case t.update.At() == t.world.StepCount():

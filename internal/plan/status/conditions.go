@@ -205,7 +205,7 @@ func (p *Status) setPodMetadataFailure() {
 		why := slices.Compact(slices.Sorted(slices.Values(p.labels.Refusals)))
 		p.update.SetTrue(v1alpha1.ConditionPodMetadataFailure, v1alpha1.ReasonPodUpdateRefused,
 			fmt.Sprintf("%s cannot be labelled: %s", capacity.Pods(int32(len(p.labels.Refusals))), strings.Join(why, "; ")))
-	case p.update.Begun || p.labels.Redressed || len(p.labels.Unlabelled()) == 0:
+	case p.update.Begun || p.labels.MetadataChanged || len(p.labels.Unlabelled()) == 0:
 		p.update.Remove(v1alpha1.ConditionPodMetadataFailure)
 	}
 }

@@ -181,7 +181,7 @@ func (r *rules) endOfPods(s spec.Rollout) {
 		if !maps.Equal(pod.Labels, labels) || !sameOrNone(pod.Annotations, annotations) {
 			r.history.fail("end", "pod %s carries %v and %v, not %v and %v", pod.Name, pod.Labels, pod.Annotations, labels, annotations)
 		}
-		if at != nil && !at.Equal(r.overtaken) && pod.CreationTimestamp.Before(at) && !at.After(r.world.Now()) {
+		if at != nil && !at.Equal(r.superseded) && pod.CreationTimestamp.Before(at) && !at.After(r.world.Now()) {
 			r.history.fail("end", "pod %s is older than spec.restartAt", pod.Name)
 		}
 	}

@@ -37,8 +37,8 @@ type rules struct {
 	tightened bool
 	// seen is the Rollout that the pass decided on, written the one before its last write.
 	seen, written *v1alpha1.Rollout
-	// overtaken is the restart that an update has taken the place of.
-	overtaken *metav1.Time
+	// superseded is the restart that an update has taken the place of.
+	superseded *metav1.Time
 	// busy counts the passes in one instant.
 	busy int
 	at   time.Time
@@ -168,7 +168,7 @@ func (r *rules) pass(p sim.Pass) {
 		r.history.log("%s pass %s; there are %s", r.world.Elapsed(), tellPass(p), r.world.Pods())
 	}
 	if a := p.Plan.Record; a != nil && (a.From.Status.CurrentPodHash != a.To.Status.CurrentPodHash || a.From.Status.CurrentStepHash != a.To.Status.CurrentStepHash) {
-		r.overtaken = r.world.Rollout().Spec.RestartAt
+		r.superseded = r.world.Rollout().Spec.RestartAt
 	}
 	r.pure(p)
 	r.trust(p)

@@ -179,7 +179,7 @@ func (p *player) name(v sim.Version) string {
 	case v.Hash == p.world.Rollout().Status.CurrentPodHash:
 		return view.NewVersion
 	}
-	return "overtaken"
+	return "superseded"
 }
 
 var instants = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
