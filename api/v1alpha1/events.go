@@ -38,6 +38,8 @@ const (
 	EventTrafficWeightUpdated = "TrafficWeightUpdated"
 	// EventTrafficRoutingError, a warning: a traffic router could not be updated.
 	EventTrafficRoutingError = "TrafficRoutingError"
+	// EventRouteRestored, a warning: someone else changed what the controller sets in a route, and it was set again. At most once a minute.
+	EventRouteRestored = "RouteRestored"
 	// EventWeightVerifyError, a warning: a traffic router could not verify the weights in effect.
 	EventWeightVerifyError = "WeightVerifyError"
 	// EventTargetGroupVerified: AWS has registered all pods of a target group.

@@ -100,6 +100,7 @@ func TestRoutersThatListServicesFromEndToEnd(t *testing.T) {
 				t.Fatal("nothing has drifted")
 			}
 			ns.WaitForRoute(gvk, name, "to send 25 % to the canary again", shows)
+			ns.WaitForEvents("web", "RouteRestored Restored "+gvk.Kind+" \""+name+"\": someone else changed what this Rollout sets there")
 			if ro := ns.Rollout("web"); ro.Status.Phase == v1alpha1.RolloutPhaseDegraded {
 				t.Errorf("the drift has broken the update: %s", ro.Status.Message)
 			}

@@ -15,7 +15,7 @@ import (
 // a process that starts without it compares, tries and logs once more.
 //
 // What it remembers has a file for each: writes that caches do not show yet (expectations.go), owners whose first write was compared with the
-// API server (firsthand.go), passes to repeat (backoff.go), routes that are not in force yet (inforce.go), counts that may wait (patience.go), notes that the log has (notes.go), and what the
+// API server (firsthand.go), passes to repeat (backoff.go), routes that are not in force yet (inforce.go), routes that others change (restored.go), counts that may wait (patience.go), notes that the log has (notes.go), and what the
 // API server refused (labels.go).
 type memory struct {
 	mu     sync.Mutex
@@ -42,6 +42,9 @@ type recollection struct {
 	refused [refusableKinds]map[string]change.Refusal
 	// awaited are the routes that are not known to be in force as they are.
 	awaited map[traffic.Key]awaited
+	// wrote is what the objects of routers were written as last, and restored when an event last said that someone else had changed one.
+	wrote    map[traffic.Key]uint64
+	restored time.Time
 }
 
 func newMemory() *memory { return &memory{owners: map[types.NamespacedName]*recollection{}} }
@@ -68,7 +71,7 @@ func (r *recollection) isEmpty() bool {
 			return false
 		}
 	}
-	return len(r.expected)+len(r.unanswered)+len(r.waits)+len(r.awaited) == 0 && r.verified == "" && r.unfinished.IsZero() && r.recorded.IsZero() && r.waiting.IsZero()
+	return len(r.expected)+len(r.unanswered)+len(r.waits)+len(r.awaited)+len(r.wrote) == 0 && r.verified == "" && r.unfinished.IsZero() && r.recorded.IsZero() && r.waiting.IsZero()
 }
 
 // awaited are the routes of an owner that are not known to be in force, and await remembers them.

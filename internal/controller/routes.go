@@ -372,6 +372,12 @@ func (r *Rollouts) releaseRoute(ctx context.Context, rollout *v1alpha1.Rollout, 
 // writeRoute creates, changes or deletes an object of a traffic router.
 func (r *Rollouts) writeRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
 	err := r.sendRoute(ctx, rollout, c)
+	switch {
+	case c.To == nil || c.Release:
+		r.memory.forgetsRoute(client.ObjectKeyFromObject(rollout), traffic.KeyOf(c.From))
+	case err == nil && c.To.GroupVersionKind() != plugin.Kind:
+		r.tellRestored(rollout, c.To)
+	}
 	if c.To != nil && apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ") { // so says the API server of a right that is missing
 		return fmt.Errorf("%w: %s", err, routers.Rights(c.To.GroupVersionKind()))
 	}

@@ -55,7 +55,7 @@ func (p *problems) sessionAffinity(field string, c *v1alpha1.CanaryStrategy, rou
 	}
 	for i, step := range c.Steps {
 		if step.SetMirrorRoute != nil {
-			p.add(fmt.Sprintf("%s.steps[%d].setMirrorRoute", canaryField, i), "would split the clients that it mirrors anew, and sessionAffinity keeps them on a version: remove one of the two")
+			p.add(fmt.Sprintf("%s.steps[%d].setMirrorRoute", canaryField, i), "would split the clients that it mirrors again, and sessionAffinity keeps them on a version: remove one of the two")
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestSessionAffinity(t *testing.T) {
 				routing + ".sessionAffinity: keeps clients on the stable version, which dynamicStableScale takes the pods from: remove one of the two",
 				routing + ".sessionAffinity: traefik cannot keep clients on a version: remove sessionAffinity, or use istio",
 				routing + ".sessionAffinity: the Gateway API cannot keep clients on a version: remove sessionAffinity, or use istio",
-				"spec.strategy.canary.steps[0].setMirrorRoute: would split the clients that it mirrors anew, and sessionAffinity keeps them on a version: remove one of the two",
+				"spec.strategy.canary.steps[0].setMirrorRoute: would split the clients that it mirrors again, and sessionAffinity keeps them on a version: remove one of the two",
 			},
 		},
 	} {

@@ -30,6 +30,7 @@ func reasons() []string {
 		v1alpha1.EventSkipSteps,
 		v1alpha1.EventTrafficWeightUpdated,
 		v1alpha1.EventTrafficRoutingError,
+		v1alpha1.EventRouteRestored,
 		v1alpha1.EventWeightVerifyError,
 		v1alpha1.EventTargetGroupVerified,
 		v1alpha1.EventTargetGroupUnverified,
