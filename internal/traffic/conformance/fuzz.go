@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
@@ -19,8 +18,13 @@ func Fuzz(f *testing.F, file string, router traffic.Router) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, document := range splitDocuments(text) {
-		seed, err := yaml.YAMLToJSON(document)
+	FuzzObjects(f, Parse(f, string(text), "shop"), router)
+}
+
+// FuzzObjects is [Fuzz] beginning with these objects.
+func FuzzObjects(f *testing.F, objects traffic.Objects, router traffic.Router) {
+	for _, o := range objects {
+		seed, err := o.MarshalJSON()
 		if err != nil {
 			f.Fatal(err)
 		}

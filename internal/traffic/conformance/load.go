@@ -22,7 +22,7 @@ func Load(t *testing.T, file, namespace string) traffic.Objects {
 }
 
 // Parse reads objects.
-func Parse(t *testing.T, text, namespace string) traffic.Objects {
+func Parse(t testing.TB, text, namespace string) traffic.Objects {
 	t.Helper()
 	out := traffic.Objects{}
 	for _, document := range splitDocuments([]byte(text)) {
@@ -38,7 +38,7 @@ func Parse(t *testing.T, text, namespace string) traffic.Objects {
 func splitDocuments(text []byte) [][]byte { return bytes.Split(text, []byte("\n---\n")) }
 
 // object reads one as clients do, whole numbers being int64.
-func object(t *testing.T, document []byte) *unstructured.Unstructured {
+func object(t testing.TB, document []byte) *unstructured.Unstructured {
 	t.Helper()
 	text, err := yaml.YAMLToJSON(document)
 	if err != nil {

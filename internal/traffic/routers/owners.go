@@ -101,10 +101,11 @@ func namesAny(value any, services map[string]bool) bool {
 	switch v := value.(type) {
 	case map[string]any:
 		name, _ := v["name"].(string)
-		if kind, typed := v["kind"].(string); services[name] && (!typed || kind == "Service") {
+		kind, typed := v["kind"].(string)
+		if services[name] && (!typed || kind == "Service" || kind == "MeshService") || strings.Contains(name, "_svc_") && services[serviceIn(name)] {
 			return true
 		}
-		for _, key := range []string{"host", "service", "serviceName", "ServiceName"} {
+		for _, key := range []string{"host", "service", "serviceName", "ServiceName", "kuma.io/service"} {
 			if text, ok := v[key].(string); ok && services[serviceIn(text)] {
 				return true
 			}
@@ -120,12 +121,13 @@ func namesAny(value any, services map[string]bool) bool {
 	return false
 }
 
-// serviceIn is the first name in a host or an address: a Service, where it leads to one.
+// serviceIn is the first name in a host, an address, or a name that Kuma makes, such as web_shop_svc_80: a Service, where it leads to one. No
+// Service has an underscore in its name.
 func serviceIn(text string) string {
 	if _, rest, found := strings.Cut(text, "://"); found {
 		text = rest
 	}
-	if i := strings.IndexAny(text, ".:/"); i >= 0 {
+	if i := strings.IndexAny(text, ".:/_"); i >= 0 {
 		text = text[:i]
 	}
 	return text

@@ -67,6 +67,10 @@ func TestNames(t *testing.T) {
 	}{
 		"a backend of the Gateway API":          {`{"spec": {"rules": [{"backendRefs": [{"name": "web"}]}]}}`, true},
 		"another kind of that name":             {`{"spec": {"weighted": {"services": [{"name": "web", "kind": "TraefikService"}]}}}`, false},
+		"a Service of Kuma":                     {`{"spec": {"to": [{"rules": [{"default": {"backendRefs": [{"kind": "MeshService", "name": "web"}]}}]}]}}`, true},
+		"a Service as Kuma writes it":           {`{"spec": {"to": [{"targetRef": {"kind": "MeshServiceSubset", "name": "web_shop_svc_80"}}]}}`, true},
+		"another one as Kuma writes it":         {`{"spec": {"to": [{"targetRef": {"kind": "MeshServiceSubset", "name": "web-2_shop_svc_80"}}]}}`, false},
+		"a tag of Kuma":                         {`{"spec": {"sources": [{"match": {"kuma.io/service": "web_shop_svc_80"}}]}}`, true},
 		"a host of Istio":                       {`{"spec": {"http": [{"route": [{"destination": {"host": "web.shop.svc"}}]}]}}`, true},
 		"a backend of a TrafficSplit":           {`{"spec": {"backends": [{"service": "web"}]}}`, true},
 		"a backend of an ApisixRoute":           {`{"spec": {"http": [{"backends": [{"serviceName": "web"}]}]}}`, true},

@@ -72,7 +72,7 @@ func Ambassador(owner traffic.Owner, world func(*testing.T) conformance.World, s
 func CustomExamples() []string { return []string{"contour", "gloo", "kuma", "skipper"} }
 
 // Custom is the router of other kinds as an example sets it up, with the example's object.
-func Custom(t *testing.T, owner traffic.Owner, example string, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+func Custom(t testing.TB, owner traffic.Owner, example string, world func(*testing.T) conformance.World, splits int) conformance.Subject {
 	t.Helper()
 	for _, o := range Example(t, example, owner.Namespace) {
 		var ro v1alpha1.Rollout
@@ -91,7 +91,7 @@ func Custom(t *testing.T, owner traffic.Owner, example string, world func(*testi
 }
 
 // Example are the objects of an example, which are called web-EXAMPLE there, under the names of the suite.
-func Example(t *testing.T, example, namespace string) traffic.Objects {
+func Example(t testing.TB, example, namespace string) traffic.Objects {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(manifests.Root(), "examples", "canary-"+example+".yaml"))
 	if err != nil {
@@ -101,7 +101,7 @@ func Example(t *testing.T, example, namespace string) traffic.Objects {
 }
 
 // Routing are the objects of an example that split its traffic.
-func Routing(t *testing.T, example, namespace string) traffic.Objects {
+func Routing(t testing.TB, example, namespace string) traffic.Objects {
 	t.Helper()
 	all := Example(t, example, namespace)
 	maps.DeleteFunc(all, func(key traffic.Key, _ *unstructured.Unstructured) bool {
