@@ -140,7 +140,7 @@ func startCluster(audit string) (*playtest.Cluster, error) {
 	if err != nil {
 		return cluster, err
 	}
-	return cluster, playtest.WithGatewayAPI(cluster)
+	return cluster, errors.Join(playtest.WithGatewayAPI(cluster), playtest.WithIstio(cluster))
 }
 
 // part is one measurement.

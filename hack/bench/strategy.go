@@ -50,6 +50,18 @@ var strategies = []strategy{
 		spec:    routed("gatewayAPI: {httpRoute: NAME}"),
 		objects: service("NAME-stable") + service("NAME-canary") + httpRoute,
 	},
+	{
+		name: "istio", words: "20 %, 1 s, 60 %, 1 s of the traffic, by a VirtualService; scaleDownDelaySeconds 1",
+		writes: 32, reads: 2, cpuMillis: 25,
+		spec:    routed("istio: {virtualService: {name: NAME}}"),
+		objects: service("NAME-stable") + service("NAME-canary") + virtualService,
+	},
+	{
+		name: "alb", words: "20 %, 1 s, 60 %, 1 s of the traffic, by an action of an Ingress; scaleDownDelaySeconds 1",
+		writes: 32, reads: 2, cpuMillis: 25,
+		spec:    routed("alb: {ingress: NAME, servicePort: 80}"),
+		objects: service("NAME-stable") + service("NAME-canary") + albIngress,
+	},
 }
 
 func strategyNames() []string {
@@ -98,6 +110,31 @@ spec:
   parentRefs: [{name: gateway}]
   rules:
   - backendRefs: [{name: NAME-stable, port: 80}, {name: NAME-canary, port: 80}]
+`
+
+const virtualService = `---
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: NAME}
+spec:
+  hosts: [NAME.example.org]
+  http:
+  - route:
+    - {destination: {host: NAME-stable}, weight: 100}
+    - {destination: {host: NAME-canary}, weight: 0}
+`
+
+const albIngress = `---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: NAME}
+spec:
+  ingressClassName: alb
+  rules:
+  - host: NAME.example.org
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: NAME-stable, port: {name: use-annotation}}}}
 `
 
 // manifests are one rollout of this strategy and what it names.
