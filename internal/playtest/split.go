@@ -118,6 +118,16 @@ func (p Point) routesText() string {
 	return strings.Join(parts, ", ")
 }
 
+// WaitForNoRoute watches the objects of a kind until there is none of that name.
+func (ns *Namespace) WaitForNoRoute(gvk schema.GroupVersionKind, name string) {
+	ns.t.Helper()
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	ns.waitForAll(list, gvk.Kind+" "+name+" to go", func() bool {
+		return !slices.ContainsFunc(list.Items, func(o unstructured.Unstructured) bool { return o.GetName() == name })
+	})
+}
+
 // WaitForRoute watches an object of a traffic router until it is as wanted; what says what that is.
 func (ns *Namespace) WaitForRoute(gvk schema.GroupVersionKind, name, what string, wanted func(*unstructured.Unstructured) bool) {
 	ns.t.Helper()
