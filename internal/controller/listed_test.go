@@ -3,6 +3,7 @@ package controller_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -88,6 +89,9 @@ func TestRoutersThatListServicesFromEndToEnd(t *testing.T) {
 				return ok && weights["web-canary"] == 25 && weights["web-stable"] == 75 && o.GetResourceVersion() != drifted
 			}
 			ns.WaitForRoute(gvk, name, "to send 25 % to the canary", shows)
+			if told := strings.Join(ns.Events("web"), "\n"); strings.Contains(told, v1alpha1.EventRouteRestored) {
+				t.Errorf("nobody has changed a route: %s", told)
+			}
 			o := &unstructured.Unstructured{}
 			o.SetGroupVersionKind(gvk)
 			o.SetNamespace(ns.Name)
