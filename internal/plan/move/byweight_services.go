@@ -61,11 +61,13 @@ func (r *ByWeight) stableAwaitsPods(s target.Selection) string {
 // neededByStable is how many pods the stable version needs before the stable Service selects it.
 func (r *ByWeight) neededByStable() int32 {
 	name, v, least := r.split.StableService.Name, r.want.Stable(), min(1, r.want.Replicas())
-	needed := max(least, r.want.Room().Enough(r.carriedByStable(v)))
-	if r.world.Find(r.draft.Selects(name)) == nil && !r.draft.Owned(name) { // it selects pods of all versions so far, and of none but these then
+	switch now := r.world.Find(r.draft.Selects(name)); {
+	case now == nil && !r.draft.Owned(name): // it selects pods of all versions so far, and of none but these then
 		return max(least, v.Desired())
+	case now != nil && now != v && now.Counts().Available == 0: // who comes by it finds nobody
+		return least
 	}
-	return needed
+	return max(least, r.want.Room().Enough(r.carriedByStable(v)))
 }
 
 // awaitsStable reports whether the stable Service sends to a version still that is no part of any update: the stable one has too few pods, or is gone.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -20,13 +21,26 @@ func (h *history) cramped() bool {
 	}
 	c, ok := now.spec.Strategy.(spec.Canary)
 	return ok && c.Traffic != nil && !slices.ContainsFunc(h.world.ReplicaSets(), func(rs *appsv1.ReplicaSet) bool {
-		return hashOf(rs) != ro.Status.CurrentPodHash && h.rules.spares(rs, now.spec, c)
+		return hashOf(rs) != ro.Status.CurrentPodHash && !h.calledByFormerName(hashOf(rs)) && h.rules.spares(rs, now.spec, c)
 	})
 }
 
-// spares reports whether a version has more pods than it needs for the traffic that it carries.
+// calledByFormerName reports whether a Service that the spec named before still sends to a version: nobody knows how many requests come by it.
+func (h *history) calledByFormerName(hash string) bool {
+	ro := h.world.Rollout()
+	named := spec.Services(ro)
+	return slices.ContainsFunc(h.world.Services(), func(s *corev1.Service) bool {
+		is := func(ref spec.Reference) bool { return ref.Name == s.Name }
+		return selected(s) == hash && s.Annotations[v1alpha1.ManagedByAnnotation] == ro.Name && !slices.ContainsFunc(named, is)
+	})
+}
+
+// spares reports whether a version has more pods than it needs for the traffic that it carries, and for who calls a Service by its name.
 func (r *rules) spares(rs *appsv1.ReplicaSet, s spec.Rollout, c spec.Canary) bool {
 	need := 0
+	if slices.ContainsFunc(r.world.Services(), func(s *corev1.Service) bool { return selected(s) == hashOf(rs) }) {
+		need = 1
+	}
 	for _, share := range r.split(r.picture()) {
 		need = max(need, needed(s, c, share, hashOf(rs), r.world.Rollout().Status.CurrentPodHash))
 	}
