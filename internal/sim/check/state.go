@@ -75,10 +75,23 @@ func (w *World) begin(engine explore.Engine) *state {
 	}
 	s.referee.Control(&sim.Controller{Next: engine})
 	if !w.Fresh {
-		s.now.Settle(Horizon)
+		s.settle()
 	}
 	s.left = w.budget()
 	return s
+}
+
+// mostSteps are more than any world takes to begin.
+const mostSteps = 10000
+
+// settle lets things happen until nothing more will by itself, or a rule is broken.
+func (s *state) settle() {
+	until := s.now.Now().Add(Horizon)
+	for n := 0; s.referee.Fault() == nil && s.now.Step(until); n++ {
+		if n == mostSteps {
+			s.referee.Fail("live", "the world does not settle before anything has happened to it")
+		}
+	}
 }
 
 // fork is the same state, to go on from in another way.
