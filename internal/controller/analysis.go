@@ -53,7 +53,7 @@ var phaseChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 }}
 
 // observeAnalyses adds the Rollout's AnalysisRuns and the templates that it refers to.
-func (r *Rollouts) observeAnalyses(ctx context.Context, seen *plan.Observed, versions map[types.UID]string) error {
+func (r *RolloutReconciler) observeAnalyses(ctx context.Context, seen *plan.Observed, versions map[types.UID]string) error {
 	var runs v1alpha1.AnalysisRunList
 	err := r.client.List(ctx, &runs, client.InNamespace(seen.Rollout.Namespace),
 		client.MatchingFields{ownerIndex: string(seen.Rollout.UID)}, client.UnsafeDisableDeepCopy)
@@ -110,9 +110,9 @@ func readTemplate(ctx context.Context, from client.Reader, namespace string, ref
 
 // rolloutsUsing are the Rollouts to look at when a template changes: those that name it, and those that name a template which
 // names it, and so on.
-func (r *Rollouts) rolloutsUsing(ctx context.Context, changed client.Object) []reconcile.Request {
+func (r *RolloutReconciler) rolloutsUsing(ctx context.Context, changed client.Object) []reconcile.Request {
 	_, cluster := changed.(*v1alpha1.ClusterAnalysisTemplate)
-	walk := templateWalk{Rollouts: r, seen: map[namedTemplate]bool{}, found: map[reconcile.Request]bool{}}
+	walk := templateWalk{RolloutReconciler: r, seen: map[namedTemplate]bool{}, found: map[reconcile.Request]bool{}}
 	walk.name(namedTemplate{changed.GetNamespace(), v1alpha1.AnalysisTemplateRef{TemplateName: changed.GetName(), ClusterScope: cluster}})
 	if err := walk.up(ctx); err != nil {
 		r.log.ErrorContext(ctx, "find the Rollouts that use a template", "template", client.ObjectKeyFromObject(changed).String(), "error", err)
@@ -129,7 +129,7 @@ type namedTemplate struct {
 
 // templateWalk goes from a template up to the Rollouts that use it.
 type templateWalk struct {
-	*Rollouts
+	*RolloutReconciler
 	seen  map[namedTemplate]bool
 	next  []namedTemplate
 	found map[reconcile.Request]bool

@@ -25,19 +25,19 @@ import (
 	"github.com/sluice-delivery/sluice/internal/metric/registry"
 )
 
-// AnalysisRuns carries out what measure.Next decides about AnalysisRuns.
-type AnalysisRuns struct {
+// AnalysisRunReconciler carries out what measure.Next decides about AnalysisRunReconciler.
+type AnalysisRunReconciler struct {
 	writer
 	events    record.EventRecorder
 	providers registry.Registry
-	flights   *flights
+	flights   *inFlight
 	engine    func(measure.Observed) measure.Plan
 }
 
-// NewAnalysisRuns returns the reconciler of AnalysisRuns. Measurements end with ctx at the latest.
-func NewAnalysisRuns(ctx context.Context, p Parts, providers registry.Registry) *AnalysisRuns {
-	r := &AnalysisRuns{
-		writer: newWriter("analysisrun", p), events: p.Events, providers: providers, flights: newFlights(ctx, p, providers), engine: p.Measure,
+// NewAnalysisRunReconciler returns the reconciler of AnalysisRuns. Measurements end with ctx at the latest.
+func NewAnalysisRunReconciler(ctx context.Context, p Deps, providers registry.Registry) *AnalysisRunReconciler {
+	r := &AnalysisRunReconciler{
+		writer: newWriter("analysisrun", p), events: p.Events, providers: providers, flights: newInFlight(ctx, p, providers), engine: p.Measure,
 	}
 	if r.engine == nil {
 		r.engine = measure.Next
@@ -46,7 +46,7 @@ func NewAnalysisRuns(ctx context.Context, p Parts, providers registry.Registry) 
 }
 
 // Announce sets the queue that AnalysisRuns are added to when their measurements finish.
-func (r *AnalysisRuns) Announce(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (r *AnalysisRunReconciler) Announce(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	return r.flights.announce(ctx, queue)
 }
 
@@ -59,18 +59,18 @@ var notOnlyMeasured = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool
 }}
 
 // Reconcile is one pass over one AnalysisRun.
-func (r *AnalysisRuns) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+func (r *AnalysisRunReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	defer r.flights.settle(req.NamespacedName)
 	return reconcileObject(ctx, &r.writer, r, req.NamespacedName)
 }
 
-func (r *AnalysisRuns) gone(_ context.Context, key types.NamespacedName) error {
+func (r *AnalysisRunReconciler) gone(_ context.Context, key types.NamespacedName) error {
 	r.flights.forget(key)
 	return nil
 }
 
 // observe reads the run, unless the cache does not show the last write to it. One to an earlier object of that name is forgotten.
-func (r *AnalysisRuns) observe(ctx context.Context, key types.NamespacedName) (measure.Observed, error) {
+func (r *AnalysisRunReconciler) observe(ctx context.Context, key types.NamespacedName) (measure.Observed, error) {
 	var run v1alpha1.AnalysisRun
 	if err := r.client.Get(ctx, key, &run); err != nil {
 		return measure.Observed{}, err
@@ -84,9 +84,9 @@ func (r *AnalysisRuns) observe(ctx context.Context, key types.NamespacedName) (m
 	return seen, nil
 }
 
-func (r *AnalysisRuns) next(seen measure.Observed) measure.Plan { return r.engine(seen) }
+func (r *AnalysisRunReconciler) next(seen measure.Observed) measure.Plan { return r.engine(seen) }
 
-func (r *AnalysisRuns) look(ctx context.Context, seen *measure.Observed, p measure.Plan) (needs bool, err error) {
+func (r *AnalysisRunReconciler) look(ctx context.Context, seen *measure.Observed, p measure.Plan) (needs bool, err error) {
 	if !p.NeedsArguments {
 		return false, nil
 	}
@@ -94,9 +94,9 @@ func (r *AnalysisRuns) look(ctx context.Context, seen *measure.Observed, p measu
 	return true, err
 }
 
-func (*AnalysisRuns) heed(*measure.Observed, refusal) bool { return false }
+func (*AnalysisRunReconciler) heed(*measure.Observed, refusal) bool { return false }
 
-func (r *AnalysisRuns) carryOut(ctx context.Context, seen measure.Observed, next measure.Plan) (reconcile.Result, error) {
+func (r *AnalysisRunReconciler) carryOut(ctx context.Context, seen measure.Observed, next measure.Plan) (reconcile.Result, error) {
 	key := client.ObjectKeyFromObject(seen.Run)
 	log := r.log.With("analysisrun", key.String())
 	aside := r.tellsOfMeasurementsOnly(next)
@@ -125,13 +125,13 @@ func (r *AnalysisRuns) carryOut(ctx context.Context, seen measure.Observed, next
 
 // certain makes sure, before a write, that all earlier ones are known and shown. Passes do not ask for that, since measurements go on while
 // the API server answers nobody.
-func (r *AnalysisRuns) certain(ctx context.Context, run *v1alpha1.AnalysisRun) error {
+func (r *AnalysisRunReconciler) certain(ctx context.Context, run *v1alpha1.AnalysisRun) error {
 	return r.catchUp(ctx, client.ObjectKeyFromObject(run), versions{run.UID: run.ResourceVersion}, r.clock.Now())
 }
 
 // apply carries a plan out in its order and stops at the first write that fails. The plan has dealt with that many
 // results.
-func (r *AnalysisRuns) apply(ctx context.Context, run *v1alpha1.AnalysisRun, p measure.Plan, results int) error {
+func (r *AnalysisRunReconciler) apply(ctx context.Context, run *v1alpha1.AnalysisRun, p measure.Plan, results int) error {
 	key := client.ObjectKeyFromObject(run)
 	if err := r.certain(ctx, run); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (r *AnalysisRuns) apply(ctx context.Context, run *v1alpha1.AnalysisRun, p m
 }
 
 // begin begins the measurements of a plan.
-func (r *AnalysisRuns) begin(key types.NamespacedName, p measure.Plan) {
+func (r *AnalysisRunReconciler) begin(key types.NamespacedName, p measure.Plan) {
 	for _, task := range p.Measure {
 		r.flights.begin(key, task)
 	}
@@ -176,7 +176,7 @@ func (r *AnalysisRuns) begin(key types.NamespacedName, p measure.Plan) {
 
 // tellsOfMeasurementsOnly reports whether nothing of a plan depends on its record being written first: a run that goes on as it did, and
 // whose measurements leave nothing behind.
-func (r *AnalysisRuns) tellsOfMeasurementsOnly(p measure.Plan) bool {
+func (r *AnalysisRunReconciler) tellsOfMeasurementsOnly(p measure.Plan) bool {
 	if len(p.Stop)+len(p.Cancel)+len(p.Events) > 0 || p.Delete != "" {
 		return false
 	}
@@ -194,7 +194,7 @@ func (r *AnalysisRuns) tellsOfMeasurementsOnly(p measure.Plan) bool {
 }
 
 // recordAside writes a record of measurements without anything waiting for it. What cannot be written is decided on again.
-func (r *AnalysisRuns) recordAside(log *slog.Logger, p measure.Plan, results int) {
+func (r *AnalysisRunReconciler) recordAside(log *slog.Logger, p measure.Plan, results int) {
 	from, to := p.Record.From.DeepCopy(), p.Record.To.DeepCopy()
 	r.flights.record(from, results, func(ctx context.Context) error {
 		err := r.certain(ctx, from)
@@ -212,7 +212,7 @@ func (r *AnalysisRuns) recordAside(log *slog.Logger, p measure.Plan, results int
 	})
 }
 
-func (r *AnalysisRuns) stop(ctx context.Context, task measure.Task) error {
+func (r *AnalysisRunReconciler) stop(ctx context.Context, task measure.Task) error {
 	provider, ok := r.providers[metric.NameOf(task.Metric.Provider)].(metric.Asynchronous)
 	if !ok {
 		return nil
@@ -220,7 +220,7 @@ func (r *AnalysisRuns) stop(ctx context.Context, task measure.Task) error {
 	return r.leftBehind(ctx, "stop measuring", task, provider.Stop(ctx, task.Request))
 }
 
-func (r *AnalysisRuns) forget(ctx context.Context, task measure.Task) error {
+func (r *AnalysisRunReconciler) forget(ctx context.Context, task measure.Task) error {
 	provider, ok := r.providers[metric.NameOf(task.Metric.Provider)].(metric.Tidy)
 	if !ok {
 		return nil
@@ -230,7 +230,7 @@ func (r *AnalysisRuns) forget(ctx context.Context, task measure.Task) error {
 
 // leftBehind is what an error means that leaves something of a measurement behind. What the API server refuses to delete it refuses again, and
 // the run's verdict does not depend on it: Jobs go with their AnalysisRun, or when their time is over.
-func (r *AnalysisRuns) leftBehind(ctx context.Context, what string, task measure.Task, err error) error {
+func (r *AnalysisRunReconciler) leftBehind(ctx context.Context, what string, task measure.Task, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -247,7 +247,7 @@ func (r *AnalysisRuns) leftBehind(ctx context.Context, what string, task measure
 }
 
 // lookUp reads the values of arguments that are elsewhere, from the API server, by name and nothing else.
-func (r *AnalysisRuns) lookUp(ctx context.Context, run *v1alpha1.AnalysisRun) (*measure.Arguments, error) {
+func (r *AnalysisRunReconciler) lookUp(ctx context.Context, run *v1alpha1.AnalysisRun) (*measure.Arguments, error) {
 	found := &measure.Arguments{Values: map[string]string{}}
 	for _, arg := range run.Spec.Args {
 		from := arg.ValueFrom
@@ -285,7 +285,7 @@ type missingValue struct{ text string }
 
 func (m *missingValue) Error() string { return m.text }
 
-func (r *AnalysisRuns) secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) (string, error) {
+func (r *AnalysisRunReconciler) secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) (string, error) {
 	var secret corev1.Secret
 	if err := r.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, &secret); err != nil {
 		return "", absence("Secret", ref.Name, err)
@@ -297,7 +297,7 @@ func (r *AnalysisRuns) secret(ctx context.Context, namespace string, ref v1alpha
 	return string(value), nil
 }
 
-func (r *AnalysisRuns) setting(ctx context.Context, namespace string, ref v1alpha1.ConfigMapKeyRef) (string, error) {
+func (r *AnalysisRunReconciler) setting(ctx context.Context, namespace string, ref v1alpha1.ConfigMapKeyRef) (string, error) {
 	var settings corev1.ConfigMap
 	if err := r.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, &settings); err != nil {
 		return "", absence("ConfigMap", ref.Name, err)

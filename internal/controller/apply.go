@@ -20,7 +20,7 @@ import (
 
 // apply carries a plan out in its order and stops at the first write that fails, but for those that the API server refuses: what does not depend
 // on them is done all the same (refused.go).
-func (r *Rollouts) apply(ctx context.Context, seen plan.Observed, p plan.Plan) error {
+func (r *RolloutReconciler) apply(ctx context.Context, seen plan.Observed, p plan.Plan) error {
 	var refusals withheld
 	if err := r.changeAll(ctx, seen.Rollout, append(slices.Clip(p.Grow), p.Route...), &refusals); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (r *Rollouts) apply(ctx context.Context, seen plan.Observed, p plan.Plan) e
 }
 
 // changeAll makes changes, and keeps those that the API server refuses.
-func (r *Rollouts) changeAll(ctx context.Context, rollout *v1alpha1.Rollout, changes []change.Change, refusals *withheld) error {
+func (r *RolloutReconciler) changeAll(ctx context.Context, rollout *v1alpha1.Rollout, changes []change.Change, refusals *withheld) error {
 	for _, made := range changes {
 		if refusals.keep(made) {
 			continue
@@ -69,7 +69,7 @@ func (r *Rollouts) changeAll(ctx context.Context, rollout *v1alpha1.Rollout, cha
 	return nil
 }
 
-func (r *Rollouts) change(ctx context.Context, rollout *v1alpha1.Rollout, made change.Change) error {
+func (r *RolloutReconciler) change(ctx context.Context, rollout *v1alpha1.Rollout, made change.Change) error {
 	switch c := made.(type) {
 	case change.CreateReplicaSet, change.UpdateReplicaSet, change.DeleteReplicaSet, change.CreateService, change.DeleteService,
 		change.CreateAnalysisRun, change.TerminateAnalysisRun, change.DeleteAnalysisRun,
@@ -93,7 +93,7 @@ func (r *Rollouts) change(ctx context.Context, rollout *v1alpha1.Rollout, made c
 }
 
 // record writes the Rollout itself: its own fields, where they change, and then the status, which the API server keeps apart.
-func (r *Rollouts) record(ctx context.Context, rec plan.Record) error {
+func (r *RolloutReconciler) record(ctx context.Context, rec plan.Record) error {
 	own := rec.From
 	if !maps.Equal(rec.From.Annotations, rec.To.Annotations) || !equality.Semantic.DeepEqual(rec.From.Spec.Replicas, rec.To.Spec.Replicas) {
 		own = rec.From.DeepCopy()

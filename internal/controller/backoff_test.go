@@ -58,20 +58,20 @@ func TestLooksSeldomerWhileACacheLags(t *testing.T) {
 	want := []time.Duration{100, 200, 400, 800, 1600, 2000, 2000}
 	for name, c := range map[string]struct {
 		object client.Object
-		build  func(Parts) (func(context.Context, reconcile.Request) (reconcile.Result, error), *memory)
+		build  func(Deps) (func(context.Context, reconcile.Request) (reconcile.Result, error), *memory)
 	}{
-		"a Rollout": {&v1alpha1.Rollout{ObjectMeta: meta}, func(p Parts) (func(context.Context, reconcile.Request) (reconcile.Result, error), *memory) {
-			r := NewRollouts(p)
+		"a Rollout": {&v1alpha1.Rollout{ObjectMeta: meta}, func(p Deps) (func(context.Context, reconcile.Request) (reconcile.Result, error), *memory) {
+			r := NewRolloutReconciler(p)
 			return r.pass, r.memory
 		}},
-		"an Experiment": {&v1alpha1.Experiment{ObjectMeta: meta}, func(p Parts) (func(context.Context, reconcile.Request) (reconcile.Result, error), *memory) {
-			e := NewExperiments(p)
+		"an Experiment": {&v1alpha1.Experiment{ObjectMeta: meta}, func(p Deps) (func(context.Context, reconcile.Request) (reconcile.Result, error), *memory) {
+			e := NewExperimentReconciler(p)
 			return e.Reconcile, e.memory
 		}},
 		"an AnalysisRun": {
 			&v1alpha1.AnalysisRun{ObjectMeta: meta, Status: v1alpha1.AnalysisRunStatus{Phase: v1alpha1.AnalysisPhaseSuccessful}},
-			func(p Parts) (func(context.Context, reconcile.Request) (reconcile.Result, error), *memory) {
-				r := NewAnalysisRuns(t.Context(), p, nil)
+			func(p Deps) (func(context.Context, reconcile.Request) (reconcile.Result, error), *memory) {
+				r := NewAnalysisRunReconciler(t.Context(), p, nil)
 				return r.Reconcile, r.memory
 			},
 		},
@@ -79,7 +79,7 @@ func TestLooksSeldomerWhileACacheLags(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 			world := &oneObject{object: c.object}
-			pass, memory := c.build(Parts{
+			pass, memory := c.build(Deps{
 				Clock: clk, Client: world, Live: world, Log: slog.New(slog.DiscardHandler), Meters: telemetry.New(prometheus.NewRegistry(), false),
 				Engine:     func(plan.Observed) plan.Plan { return plan.Plan{} },
 				Experiment: func(experiment.Observed) experiment.Plan { return experiment.Plan{} },

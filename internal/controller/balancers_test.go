@@ -35,7 +35,7 @@ func newBalanced(t *testing.T, aws *scriptedAWS) (g *gated, answer func()) {
 	t.Helper()
 	g = newGated(t)
 	var waiting []func()
-	g.Rollouts = NewRollouts(Parts{
+	g.RolloutReconciler = NewRolloutReconciler(Deps{
 		Clock: g.clock, Client: g.api, Live: g.api, Log: slog.New(slog.DiscardHandler), Events: g.said, Meters: telemetry.New(prometheus.NewRegistry(), false), Balancers: aws,
 		Go: func(do func()) { waiting = append(waiting, do) },
 	})

@@ -72,7 +72,7 @@ func newEvents(clk clock.WithDelayedExecution, c client.Client, log *slog.Logger
 }
 
 // NewEvents returns the recorder of events, for those who have parts of their own.
-func NewEvents(clk clock.WithDelayedExecution, p Parts) record.EventRecorder {
+func NewEvents(clk clock.WithDelayedExecution, p Deps) record.EventRecorder {
 	e := newEvents(clk, p.Client, p.Log, p.Meters)
 	if p.Go != nil {
 		e.start = p.Go

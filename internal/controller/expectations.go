@@ -47,12 +47,12 @@ func (m *memory) expect(owner types.NamespacedName, w write) {
 // failed notes that a write of obj for an owner has failed. Unless the API server says so, it may have been done all the same.
 func (m *memory) failed(owner types.NamespacedName, obj client.Object, err error) {
 	if mayBeDone(err) && !isReadLive(obj.GetObjectKind().GroupVersionKind().Kind) {
-		m.doubt(owner, obj)
+		m.markUncertain(owner, obj)
 	}
 }
 
-// doubt notes objects of which it is to be found out whether a write was done.
-func (m *memory) doubt(owner types.NamespacedName, objects ...client.Object) {
+// markUncertain notes objects of which it is to be found out whether a write was done.
+func (m *memory) markUncertain(owner types.NamespacedName, objects ...client.Object) {
 	m.of(owner, func(r *recollection) { r.unanswered = append(r.unanswered, objects...) })
 }
 
@@ -62,8 +62,8 @@ func mayBeDone(err error) bool {
 	return !errors.As(err, &answer) || answer.Status().Code >= http.StatusInternalServerError
 }
 
-// doubts returns the objects of which it is to be found out whether a write was done, and forgets them.
-func (m *memory) doubts(owner types.NamespacedName) (objects []client.Object) {
+// takeUncertain returns the objects of which it is to be found out whether a write was done, and forgets them.
+func (m *memory) takeUncertain(owner types.NamespacedName) (objects []client.Object) {
 	m.of(owner, func(r *recollection) { objects, r.unanswered = r.unanswered, nil })
 	return objects
 }

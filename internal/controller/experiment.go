@@ -27,16 +27,16 @@ import (
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
-// Experiments carries out what the engine decides about Experiments.
-type Experiments struct {
+// ExperimentReconciler carries out what the engine decides about ExperimentReconciler.
+type ExperimentReconciler struct {
 	writer
 	events record.EventRecorder
 	engine func(experiment.Observed) experiment.Plan
 }
 
-// NewExperiments returns the reconciler of Experiments.
-func NewExperiments(p Parts) *Experiments {
-	e := &Experiments{writer: newWriter("experiment", p), events: p.Events, engine: p.Experiment}
+// NewExperimentReconciler returns the reconciler of Experiments.
+func NewExperimentReconciler(p Deps) *ExperimentReconciler {
+	e := &ExperimentReconciler{writer: newWriter("experiment", p), events: p.Events, engine: p.Experiment}
 	if e.engine == nil {
 		e.engine = experiment.Next
 	}
@@ -44,8 +44,8 @@ func NewExperiments(p Parts) *Experiments {
 }
 
 // startExperiments adds the controller of Experiments to the manager.
-func startExperiments(mgr manager.Manager, p Parts, clusterTemplates bool, o Options) error {
-	e := NewExperiments(p)
+func startExperiments(mgr manager.Manager, p Deps, clusterTemplates bool, o Options) error {
+	e := NewExperimentReconciler(p)
 	queue, err := watchQueue(mgr, "experiment", o.workers(o.ExperimentThreads))
 	if err != nil {
 		return err
@@ -64,21 +64,21 @@ func startExperiments(mgr manager.Manager, p Parts, clusterTemplates bool, o Opt
 }
 
 // Reconcile is one pass over one Experiment.
-func (e *Experiments) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+func (e *ExperimentReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	return reconcileObject(ctx, &e.writer, e, req.NamespacedName)
 }
 
-func (*Experiments) gone(context.Context, types.NamespacedName) error { return nil }
+func (*ExperimentReconciler) gone(context.Context, types.NamespacedName) error { return nil }
 
-func (e *Experiments) next(seen experiment.Observed) experiment.Plan { return e.engine(seen) }
+func (e *ExperimentReconciler) next(seen experiment.Observed) experiment.Plan { return e.engine(seen) }
 
-func (*Experiments) heed(seen *experiment.Observed, refused refusal) bool {
+func (*ExperimentReconciler) heed(seen *experiment.Observed, refused refusal) bool {
 	seen.CreateFailures = append(seen.CreateFailures, experiment.CreateFailure{Kind: refused.kind, CreateFailure: refused.CreateFailure})
 	return true
 }
 
 // observe reads what a decision about the Experiment depends on.
-func (e *Experiments) observe(ctx context.Context, key types.NamespacedName) (experiment.Observed, error) {
+func (e *ExperimentReconciler) observe(ctx context.Context, key types.NamespacedName) (experiment.Observed, error) {
 	var ex v1alpha1.Experiment
 	if err := e.client.Get(ctx, key, &ex); err != nil {
 		return experiment.Observed{}, err
@@ -121,7 +121,7 @@ func (e *Experiments) observe(ctx context.Context, key types.NamespacedName) (ex
 }
 
 // observeNamed adds Services that have the names that the Experiment wants.
-func (e *Experiments) observeNamed(ctx context.Context, seen *experiment.Observed) error {
+func (e *ExperimentReconciler) observeNamed(ctx context.Context, seen *experiment.Observed) error {
 	for _, name := range spec.ExperimentServices(seen.Experiment) {
 		if slices.ContainsFunc(seen.Services, func(s *corev1.Service) bool { return s.Name == name }) {
 			continue
@@ -139,14 +139,14 @@ func (e *Experiments) observeNamed(ctx context.Context, seen *experiment.Observe
 	return nil
 }
 
-func (e *Experiments) look(ctx context.Context, seen *experiment.Observed, p experiment.Plan) (needs bool, err error) {
+func (e *ExperimentReconciler) look(ctx context.Context, seen *experiment.Observed, p experiment.Plan) (needs bool, err error) {
 	if !p.NeedsRollout {
 		return false, nil
 	}
 	return true, e.lookAtRollout(ctx, seen)
 }
 
-func (e *Experiments) carryOut(ctx context.Context, seen experiment.Observed, next experiment.Plan) (reconcile.Result, error) {
+func (e *ExperimentReconciler) carryOut(ctx context.Context, seen experiment.Observed, next experiment.Plan) (reconcile.Result, error) {
 	if next.Writes() {
 		if err := e.compare(ctx, seen); err != nil {
 			return reconcile.Result{}, err
@@ -160,7 +160,7 @@ func (e *Experiments) carryOut(ctx context.Context, seen experiment.Observed, ne
 }
 
 // lookAtRollout reads the Rollout that an Experiment belongs to from the API server.
-func (e *Experiments) lookAtRollout(ctx context.Context, seen *experiment.Observed) error {
+func (e *ExperimentReconciler) lookAtRollout(ctx context.Context, seen *experiment.Observed) error {
 	seen.RolloutRead = true
 	owner := metav1.GetControllerOfNoCopy(seen.Experiment)
 	if owner == nil {
@@ -180,7 +180,7 @@ func (e *Experiments) lookAtRollout(ctx context.Context, seen *experiment.Observ
 
 // apply carries a plan out in its order and stops at the first write that fails. Where the API server refuses one, the others of
 // its group are done all the same.
-func (e *Experiments) apply(ctx context.Context, ex *v1alpha1.Experiment, p experiment.Plan) error {
+func (e *ExperimentReconciler) apply(ctx context.Context, ex *v1alpha1.Experiment, p experiment.Plan) error {
 	var refusals withheld
 	for _, changes := range p.Changes() {
 		for _, made := range changes {
@@ -204,7 +204,7 @@ func (e *Experiments) apply(ctx context.Context, ex *v1alpha1.Experiment, p expe
 	return nil
 }
 
-func (e *Experiments) tell(on runtime.Object, events []change.Event) {
+func (e *ExperimentReconciler) tell(on runtime.Object, events []change.Event) {
 	for _, event := range events {
 		kind := corev1.EventTypeNormal
 		if event.Warning {
@@ -228,19 +228,19 @@ func indexNamedServices(obj client.Object) []string {
 }
 
 // experimentsNaming are the Experiments that want a Service of this name: their own, or one that is in the way.
-func (e *Experiments) experimentsNaming(ctx context.Context, service client.Object) []reconcile.Request {
+func (e *ExperimentReconciler) experimentsNaming(ctx context.Context, service client.Object) []reconcile.Request {
 	return e.requests(ctx, nil, client.InNamespace(service.GetNamespace()), client.MatchingFields{serviceIndex: service.GetName()})
 }
 
 // experimentsToBegin are the Experiments that have not begun, and may wait for an analysis template.
-func (e *Experiments) experimentsToBegin(ctx context.Context, template client.Object) []reconcile.Request {
+func (e *ExperimentReconciler) experimentsToBegin(ctx context.Context, template client.Object) []reconcile.Request {
 	waiting := func(ex *v1alpha1.Experiment) bool {
 		return len(ex.Spec.Analyses) > 0 && len(ex.Status.TemplateStatuses) == 0
 	}
 	return e.requests(ctx, waiting, client.InNamespace(template.GetNamespace())) // of all, for a template of the cluster
 }
 
-func (e *Experiments) requests(ctx context.Context, wanted func(*v1alpha1.Experiment) bool, options ...client.ListOption) []reconcile.Request {
+func (e *ExperimentReconciler) requests(ctx context.Context, wanted func(*v1alpha1.Experiment) bool, options ...client.ListOption) []reconcile.Request {
 	var found v1alpha1.ExperimentList
 	if err := e.client.List(ctx, &found, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
 		e.log.ErrorContext(ctx, "find the Experiments that something concerns", "error", err)

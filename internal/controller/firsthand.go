@@ -59,7 +59,7 @@ func versionsOf[T client.Object](objects []T) versions {
 }
 
 // compare makes sure, before the first write for a Rollout, that what was observed is what the API server has.
-func (r *Rollouts) compare(ctx context.Context, seen plan.Observed) error {
+func (r *RolloutReconciler) compare(ctx context.Context, seen plan.Observed) error {
 	ro := seen.Rollout
 	if r.memory.isVerified(ro, seen.Now) {
 		return nil
@@ -105,7 +105,7 @@ func hasExperiments(ro *v1alpha1.Rollout) bool {
 }
 
 // compareRouting compares the Services, and the objects of traffic routers.
-func (r *Rollouts) compareRouting(ctx context.Context, seen plan.Observed) error {
+func (r *RolloutReconciler) compareRouting(ctx context.Context, seen plan.Observed) error {
 	now := seen
 	if err := r.lookAtRouting(ctx, &now); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (r *Rollouts) compareRouting(ctx context.Context, seen plan.Observed) error
 }
 
 // compare makes sure, before the first write for an Experiment, that what was observed is what the API server has.
-func (e *Experiments) compare(ctx context.Context, seen experiment.Observed) error {
+func (e *ExperimentReconciler) compare(ctx context.Context, seen experiment.Observed) error {
 	ex := seen.Experiment
 	if e.memory.isVerified(ex, seen.Now) {
 		return nil
@@ -146,7 +146,7 @@ func (e *Experiments) compare(ctx context.Context, seen experiment.Observed) err
 }
 
 // compareSets compares the ReplicaSets of an Experiment, which have the names of its templates: a namespace may have thousands of others.
-func (e *Experiments) compareSets(ctx context.Context, ex *v1alpha1.Experiment, seen []*appsv1.ReplicaSet) error {
+func (e *ExperimentReconciler) compareSets(ctx context.Context, ex *v1alpha1.Experiment, seen []*appsv1.ReplicaSet) error {
 	names := map[string]bool{}
 	for _, t := range ex.Spec.Templates {
 		names[spec.ExperimentChildName(ex.Name, t.Name)] = true

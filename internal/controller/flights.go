@@ -39,12 +39,12 @@ const (
 	retryFirst, retryLongest, refusedLongest = time.Second, 16 * time.Second, 5 * time.Minute
 )
 
-// flights are the measurements in flight, and the results that are not in a status yet. No worker waits for them: an
+// inFlight are the measurements in flight, and the results that are not in a status yet. No worker waits for them: an
 // AnalysisRun is requeued when one of its measurements finishes.
 //
 // A measurement takes a place until its result is in the status. Namespaces share the places. An AnalysisRun that finds none waits in line, and the places that become free are offered to the namespaces
 // in turn.
-type flights struct {
+type inFlight struct {
 	base      context.Context //nolint:containedctx // measurements outlive the pass that begins them
 	clock     clock.PassiveClock
 	log       *slog.Logger
@@ -62,7 +62,7 @@ type flights struct {
 	start func(func())
 
 	mu     sync.Mutex
-	runs   map[types.NamespacedName]*runFlights
+	runs   map[types.NamespacedName]*runInFlight
 	places *fair.Shares
 	// line are the AnalysisRuns that wait for a place, tickets where they stand in it.
 	line    fair.Turns[types.NamespacedName]
@@ -71,8 +71,8 @@ type flights struct {
 	offered map[types.NamespacedName]bool
 }
 
-// runFlights are those of one AnalysisRun.
-type runFlights struct {
+// runInFlight are those of one AnalysisRun.
+type runInFlight struct {
 	uid     types.UID
 	busy    map[string]context.CancelFunc
 	results []landing
@@ -90,10 +90,10 @@ type landing struct {
 	claim *claim
 }
 
-func newFlights(ctx context.Context, p Parts, providers registry.Registry) *flights {
-	f := &flights{
+func newInFlight(ctx context.Context, p Deps, providers registry.Registry) *inFlight {
+	f := &inFlight{
 		base: ctx, clock: p.Clock, log: p.Log, providers: providers, secrets: p.readSecret, start: p.Go, bytes: newByteBudget(),
-		look: func(types.NamespacedName, priorityqueue.AddOpts) {}, runs: map[types.NamespacedName]*runFlights{}, pens: fair.NewPlaces(mostPens, mostPens),
+		look: func(types.NamespacedName, priorityqueue.AddOpts) {}, runs: map[types.NamespacedName]*runInFlight{}, pens: fair.NewPlaces(mostPens, mostPens),
 		places: fair.NewShares(mostFlights, 1), tickets: map[types.NamespacedName]*fair.Ticket[types.NamespacedName]{},
 		offered: map[types.NamespacedName]bool{}, judging: fair.NewPlaces(1, 1),
 	}
@@ -113,7 +113,7 @@ const (
 )
 
 // announce sets the queue that AnalysisRuns are added to when their measurements finish.
-func (f *flights) announce(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (f *inFlight) announce(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	ordered, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request])
 	if !ok {
 		return fmt.Errorf("the queue of AnalysisRuns is a %T, which knows no priorities", queue)
@@ -128,7 +128,7 @@ func (f *flights) announce(_ context.Context, queue workqueue.TypedRateLimitingI
 
 // of are the results of an AnalysisRun that are not in its status yet, and the metrics that are being measured. Those of an earlier
 // object of that name are dropped.
-func (f *flights) of(key types.NamespacedName, uid types.UID) (results []measure.Result, busy []string) {
+func (f *inFlight) of(key types.NamespacedName, uid types.UID) (results []measure.Result, busy []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	run := f.runs[key]
@@ -150,7 +150,7 @@ func (f *flights) of(key types.NamespacedName, uid types.UID) (results []measure
 }
 
 // dealtWith forgets the first results of an AnalysisRun: they are in its status, or of no use.
-func (f *flights) dealtWith(key types.NamespacedName, results int) {
+func (f *inFlight) dealtWith(key types.NamespacedName, results int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if run := f.runs[key]; run != nil {
@@ -160,7 +160,7 @@ func (f *flights) dealtWith(key types.NamespacedName, results int) {
 }
 
 // release forgets the first results, and frees their places and the memory that they hold.
-func (f *flights) release(key types.NamespacedName, run *runFlights, results int) {
+func (f *inFlight) release(key types.NamespacedName, run *runInFlight, results int) {
 	for _, l := range run.results[:results] {
 		l.claim.release()
 		f.places.Give(key.Namespace, 1)
@@ -169,7 +169,7 @@ func (f *flights) release(key types.NamespacedName, run *runFlights, results int
 }
 
 // cancel ends measurements whose results nobody waits for. They land all the same, at once.
-func (f *flights) cancel(key types.NamespacedName, metrics []string) {
+func (f *inFlight) cancel(key types.NamespacedName, metrics []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if run := f.runs[key]; run != nil {
@@ -182,13 +182,13 @@ func (f *flights) cancel(key types.NamespacedName, metrics []string) {
 }
 
 // forget ends all that is under way for an AnalysisRun.
-func (f *flights) forget(key types.NamespacedName) {
+func (f *inFlight) forget(key types.NamespacedName) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.drop(key)
 }
 
-func (f *flights) drop(key types.NamespacedName) {
+func (f *inFlight) drop(key types.NamespacedName) {
 	if ticket := f.tickets[key]; ticket != nil {
 		f.line.Remove(ticket)
 		delete(f.tickets, key)
@@ -202,14 +202,14 @@ func (f *flights) drop(key types.NamespacedName) {
 	}
 }
 
-func (f *flights) tidy(key types.NamespacedName) {
+func (f *inFlight) tidy(key types.NamespacedName) {
 	if run := f.runs[key]; run != nil && len(run.busy) == 0 && len(run.results) == 0 && !run.recording {
 		delete(f.runs, key)
 	}
 }
 
 // begin starts a measurement. If there is no free slot, the AnalysisRun is requeued when there is one.
-func (f *flights) begin(key types.NamespacedName, task measure.Task) {
+func (f *inFlight) begin(key types.NamespacedName, task measure.Task) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	run := f.runs[key]
@@ -218,7 +218,7 @@ func (f *flights) begin(key types.NamespacedName, task measure.Task) {
 		run = nil
 	}
 	if run == nil {
-		run = &runFlights{uid: task.Run.UID, busy: map[string]context.CancelFunc{}}
+		run = &runInFlight{uid: task.Run.UID, busy: map[string]context.CancelFunc{}}
 	}
 	if len(run.busy)+len(run.results) >= mostOfRun {
 		run.waiting = true // until one of its own lands, or is written
@@ -240,7 +240,7 @@ func (f *flights) begin(key types.NamespacedName, task measure.Task) {
 }
 
 // takePlace takes a place for an AnalysisRun, or lets it wait for one.
-func (f *flights) takePlace(key types.NamespacedName) bool {
+func (f *inFlight) takePlace(key types.NamespacedName) bool {
 	if f.offered[key] {
 		delete(f.offered, key)
 		return true
@@ -255,7 +255,7 @@ func (f *flights) takePlace(key types.NamespacedName) bool {
 }
 
 // settle is called at the end of each pass: a place that was offered and not used goes to the next.
-func (f *flights) settle(key types.NamespacedName) {
+func (f *inFlight) settle(key types.NamespacedName) {
 	f.mu.Lock()
 	if f.offered[key] {
 		delete(f.offered, key)
@@ -266,13 +266,13 @@ func (f *flights) settle(key types.NamespacedName) {
 }
 
 // offer takes the places that are free for AnalysisRuns that wait for one, and has these looked at.
-func (f *flights) offer() {
+func (f *inFlight) offer() {
 	for key := range f.nextInLine {
 		f.look(key, priorityqueue.AddOpts{Priority: new(inTime)})
 	}
 }
 
-func (f *flights) nextInLine(yield func(types.NamespacedName) bool) {
+func (f *inFlight) nextInLine(yield func(types.NamespacedName) bool) {
 	for {
 		f.mu.Lock()
 		key, ok := f.line.Pop(func(namespace string) bool { return f.places.Fits(namespace, 1) })
@@ -291,7 +291,7 @@ func (f *flights) nextInLine(yield func(types.NamespacedName) bool) {
 // isRecording reports whether results of an AnalysisRun are being written, or wait for a retry. If the caller has to wait
 // for that, the AnalysisRun is requeued once the write completes. A write that was refused is retried immediately if someone
 // has changed the run.
-func (f *flights) isRecording(run *v1alpha1.AnalysisRun, waits bool) bool {
+func (f *inFlight) isRecording(run *v1alpha1.AnalysisRun, waits bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := f.runs[client.ObjectKeyFromObject(run)]
@@ -307,7 +307,7 @@ func (f *flights) isRecording(run *v1alpha1.AnalysisRun, waits bool) bool {
 
 // record writes the first results of an AnalysisRun into its status, beside the passes: where the API server is slow, measurements go on in
 // time, and the next write has all that came back meanwhile.
-func (f *flights) record(from *v1alpha1.AnalysisRun, results int, write func(context.Context) error) {
+func (f *inFlight) record(from *v1alpha1.AnalysisRun, results int, write func(context.Context) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key := client.ObjectKeyFromObject(from)
@@ -327,7 +327,7 @@ func (f *flights) record(from *v1alpha1.AnalysisRun, results int, write func(con
 var errBroken = errors.New("the write panicked; see the log")
 
 // write writes a status when it is its namespace's turn.
-func (f *flights) write(key types.NamespacedName, write func(context.Context) error) error {
+func (f *inFlight) write(key types.NamespacedName, write func(context.Context) error) error {
 	if err := f.pens.Take(f.base, key.Namespace); err != nil {
 		return err
 	}
@@ -337,7 +337,7 @@ func (f *flights) write(key types.NamespacedName, write func(context.Context) er
 	return write(ctx)
 }
 
-func (f *flights) recorded(key types.NamespacedName, run *runFlights, results int, version string, err error) {
+func (f *inFlight) recorded(key types.NamespacedName, run *runInFlight, results int, version string, err error) {
 	f.mu.Lock()
 	again := run.waiting || err != nil
 	run.recording, run.waiting = false, false
@@ -376,7 +376,7 @@ func retryAfter(failures int, err error) time.Duration {
 }
 
 // land takes a result in, and has its AnalysisRun looked at. Its place is free when the result is in the status.
-func (f *flights) land(key types.NamespacedName, l landing) {
+func (f *inFlight) land(key types.NamespacedName, l landing) {
 	f.mu.Lock()
 	run := f.runs[key]
 	wanted := run != nil && run.uid == l.Run.UID
@@ -396,7 +396,7 @@ func (f *flights) land(key types.NamespacedName, l landing) {
 
 // fly measures. A provider that panics costs its measurement, and nothing else. The stack is for the log alone: it is of no use to those who
 // read the status, and may hold what they must not see.
-func (f *flights) fly(ctx context.Context, task measure.Task, held *claim) (result measure.Result) {
+func (f *inFlight) fly(ctx context.Context, task measure.Task, held *claim) (result measure.Result) {
 	result = measure.Result{Task: task, StartedAt: f.clock.Now()}
 	defer func() {
 		if broken := recover(); broken != nil {
@@ -427,7 +427,7 @@ const longestJudging = 10 * time.Second
 var errJudging = fmt.Errorf("it took longer than %s to judge what was measured: write a simpler condition", longestJudging)
 
 // judge has the conditions of a metric judge what was measured.
-func (f *flights) judge(ctx context.Context, result measure.Result) measure.Result {
+func (f *inFlight) judge(ctx context.Context, result measure.Result) measure.Result {
 	if err := f.judging.Take(ctx, result.Run.Namespace); err != nil {
 		result.Err = err.Error()
 		return result
@@ -440,7 +440,7 @@ func (f *flights) judge(ctx context.Context, result measure.Result) measure.Resu
 	return result
 }
 
-func (f *flights) ask(ctx context.Context, task measure.Task) (metric.Reading, error) {
+func (f *inFlight) ask(ctx context.Context, task measure.Task) (metric.Reading, error) {
 	name := metric.NameOf(task.Metric.Provider)
 	provider, ok := f.providers[name]
 	if !ok {

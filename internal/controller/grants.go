@@ -166,7 +166,7 @@ func indexElsewhere(o client.Object) []string {
 }
 
 // grantedBy are the Rollouts to look at when a ReferenceGrant changes.
-func (r *Rollouts) grantedBy(ctx context.Context, grant client.Object) []reconcile.Request {
+func (r *RolloutReconciler) grantedBy(ctx context.Context, grant client.Object) []reconcile.Request {
 	var requests []reconcile.Request
 	for _, from := range indexGrants(grant) {
 		var rollouts v1alpha1.RolloutList

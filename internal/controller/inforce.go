@@ -47,7 +47,7 @@ type awaited struct {
 }
 
 // inForce returns a [notInForce] where a plan counts on routes that are not known to be in force as they are.
-func (r *Rollouts) inForce(ctx context.Context, seen plan.Observed, p plan.Plan) error {
+func (r *RolloutReconciler) inForce(ctx context.Context, seen plan.Observed, p plan.Plan) error {
 	if r.routeTimeout == 0 && r.balancers == nil || !countsOnRoutes(seen.Rollout.Status, p) {
 		return nil
 	}
@@ -103,7 +103,7 @@ func splits(s v1alpha1.RolloutStatus) bool {
 }
 
 // tellsStanding reports whether it can be known what became of an object.
-func (r *Rollouts) tellsStanding(object *unstructured.Unstructured) bool {
+func (r *RolloutReconciler) tellsStanding(object *unstructured.Unstructured) bool {
 	switch object.GroupVersionKind().Group {
 	case gatewayapi.GVK("").Group:
 		return r.routeTimeout > 0
@@ -124,7 +124,7 @@ func writes(p plan.Plan, key traffic.Key) bool {
 }
 
 // standing is what is known of an object, and when to ask again: never, where the wait has taken as long as it may.
-func (r *Rollouts) standing(one *awaited, object *unstructured.Unstructured, written bool, seen plan.Observed) (traffic.Standing, time.Duration) {
+func (r *RolloutReconciler) standing(one *awaited, object *unstructured.Unstructured, written bool, seen plan.Observed) (traffic.Standing, time.Duration) {
 	now := seen.Now
 	if !written && object.GroupVersionKind().Group == alb.GVK.Group {
 		if one.written = (time.Time{}); one.since.IsZero() {
@@ -191,7 +191,7 @@ func (n notInForce) with(s traffic.Standing, again time.Duration, quiet bool) no
 }
 
 // warn says once in an event why an object is not in force.
-func (r *Rollouts) warn(ro *v1alpha1.Rollout, s traffic.Standing, one *awaited) {
+func (r *RolloutReconciler) warn(ro *v1alpha1.Rollout, s traffic.Standing, one *awaited) {
 	if s.Refused == "" || one.told {
 		return
 	}
@@ -200,7 +200,7 @@ func (r *Rollouts) warn(ro *v1alpha1.Rollout, s traffic.Standing, one *awaited) 
 }
 
 // warnOfTargets says once in an event that AWS takes its time.
-func (r *Rollouts) warnOfTargets(seen plan.Observed, key traffic.Key, s traffic.Standing, one *awaited) {
+func (r *RolloutReconciler) warnOfTargets(seen plan.Observed, key traffic.Key, s traffic.Standing, one *awaited) {
 	if key.Group != alb.GVK.Group || one.told || seen.Now.Sub(one.since) < shownAfter {
 		return
 	}
@@ -209,7 +209,7 @@ func (r *Rollouts) warnOfTargets(seen plan.Observed, key traffic.Key, s traffic.
 }
 
 // goOn says once that a wait has ended without an answer.
-func (r *Rollouts) goOn(ctx context.Context, ro *v1alpha1.Rollout, s traffic.Standing, one *awaited) {
+func (r *RolloutReconciler) goOn(ctx context.Context, ro *v1alpha1.Rollout, s traffic.Standing, one *awaited) {
 	if one.given {
 		return
 	}
@@ -220,7 +220,7 @@ func (r *Rollouts) goOn(ctx context.Context, ro *v1alpha1.Rollout, s traffic.Sta
 }
 
 // tellWait has the status say what is waited for, once that takes its time, and returns it.
-func (r *Rollouts) tellWait(ctx context.Context, seen plan.Observed, wait notInForce) error {
+func (r *RolloutReconciler) tellWait(ctx context.Context, seen plan.Observed, wait notInForce) error {
 	if wait.quiet {
 		return wait
 	}

@@ -25,7 +25,7 @@ import (
 
 // gated is a Rollout with a route whose Gateways may be late.
 type gated struct {
-	*Rollouts
+	*RolloutReconciler
 	t     *testing.T
 	clock *clocktesting.FakePassiveClock
 	ro    *v1alpha1.Rollout
@@ -49,7 +49,7 @@ func newGated(t *testing.T) *gated {
 		t.Fatal(err)
 	}
 	g.api = &policed{oneObject: oneObject{object: g.ro}}
-	g.Rollouts = NewRollouts(Parts{
+	g.RolloutReconciler = NewRolloutReconciler(Deps{
 		Clock: g.clock, Client: g.api, Live: g.api, Log: slog.New(slog.DiscardHandler), Events: g.said, Meters: telemetry.New(prometheus.NewRegistry(), false), RouteTimeout: waitsFor,
 	})
 	return g

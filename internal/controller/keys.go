@@ -12,7 +12,7 @@ import (
 )
 
 // readSecret reads a Secret with credentials that a metric names, by its name and nothing else. An empty namespace is the controller's own.
-func (p Parts) readSecret(ctx context.Context, namespace, name string) (map[string]string, error) {
+func (p Deps) readSecret(ctx context.Context, namespace, name string) (map[string]string, error) {
 	where := "the namespace of the AnalysisRun"
 	if namespace == "" {
 		namespace, where = p.OwnNamespace, "the namespace of the controller"

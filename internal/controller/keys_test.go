@@ -35,7 +35,7 @@ func TestCredentialsOfProvidersAreHidden(t *testing.T) {
 	}
 	live := fake.NewClientBuilder().WithObjects(secret("sluice", "of-the-controller"), secret("shop", "of-the-shop")).Build()
 	var log strings.Builder
-	runs := NewAnalysisRuns(t.Context(), Parts{
+	runs := NewAnalysisRunReconciler(t.Context(), Deps{
 		Clock: clock.RealClock{}, Client: live, Live: live, OwnNamespace: "sluice", Events: &record.FakeRecorder{}, Log: slog.New(slog.NewTextHandler(&log, nil)),
 	}, registry.New(registry.Options{
 		Clock: clock.RealClock{}, Network: server.NewNetwork(server.Reach{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),

@@ -19,7 +19,7 @@ const longestLabeling = longestPass / 2
 
 // label applies a plan's changes to pods. Each is independent: one that fails does not stop the rest. A refusal by the API
 // server is not an error of this process: the engine sees it immediately and decides what it means.
-func (r *Rollouts) label(ctx context.Context, seen plan.Observed, p *plan.Plan) error {
+func (r *RolloutReconciler) label(ctx context.Context, seen plan.Observed, p *plan.Plan) error {
 	key := client.ObjectKeyFromObject(seen.Rollout)
 	var failures []error
 	until := seen.Now.Add(longestLabeling)

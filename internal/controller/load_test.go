@@ -113,7 +113,7 @@ func (l *landings) AddWithOpts(_ priorityqueue.AddOpts, requests ...reconcile.Re
 type load struct {
 	*testing.T
 	clock    *testingclock.FakePassiveClock
-	runs     *AnalysisRuns
+	runs     *AnalysisRunReconciler
 	landings *landings
 	api      *store
 	// wake is when to look at each AnalysisRun.
@@ -132,7 +132,7 @@ func newLoad(t *testing.T, most int) *load {
 		landings: &landings{keys: make(chan types.NamespacedName, most)},
 		api:      &store{runs: map[types.NamespacedName]*v1alpha1.AnalysisRun{}},
 	}
-	l.runs = NewAnalysisRuns(t.Context(), Parts{
+	l.runs = NewAnalysisRunReconciler(t.Context(), Deps{
 		Clock: l.clock, Client: l.api, Live: l.api, Events: &record.FakeRecorder{}, Log: slog.New(slog.DiscardHandler),
 	}, registry.New(registry.Options{
 		Clock: l.clock, Network: server.NewNetwork(server.Reach{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),

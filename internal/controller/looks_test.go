@@ -22,7 +22,7 @@ func (found) Get(context.Context, client.ObjectKey, client.Object, ...client.Get
 // An engine that asks for the same again and again holds no worker.
 func TestAPassEndsWhenTheEngineAlwaysAsksForMore(t *testing.T) {
 	asked := 0
-	r := &Rollouts{writer: writer{live: found{}}, engine: func(plan.Observed) plan.Plan {
+	r := &RolloutReconciler{writer: writer{live: found{}}, engine: func(plan.Observed) plan.Plan {
 		asked++
 		return plan.Plan{Needs: []change.Need{change.NeedLiveRollout{}}}
 	}}

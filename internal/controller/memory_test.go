@@ -30,7 +30,7 @@ func TestMemoryOfAnOwnerGoesWithIt(t *testing.T) {
 			func(m *memory) { m.unseen(key, versions{"rs": "5"}) },
 		},
 		"a deletion":                {func(m *memory) { m.deleted(key, set, now) }, func(m *memory) { m.unseen(key, nil) }},
-		"a write without an answer": {func(m *memory) { m.failed(key, set, errors.New("timeout")) }, func(m *memory) { m.doubts(key) }},
+		"a write without an answer": {func(m *memory) { m.failed(key, set, errors.New("timeout")) }, func(m *memory) { m.takeUncertain(key) }},
 		"a comparison":              {func(m *memory) { m.verify(owner) }, nil},
 		"a pass to repeat":          {func(m *memory) { m.backoff(key, now) }, func(m *memory) { m.finished(key) }},
 		"a record":                  {func(m *memory) { m.recorded(key, now) }, nil},

@@ -15,7 +15,7 @@ import (
 // TestWaitsAreToldWhenTheyChange: every decision has its line in the log, and what is waited for has one until it is something else.
 func TestWaitsAreToldWhenTheyChange(t *testing.T) {
 	var out bytes.Buffer
-	w := newWriter("rollout", Parts{Log: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{
+	w := newWriter("rollout", Deps{Log: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
 				return slog.Attr{}

@@ -38,7 +38,7 @@ func indexOwner(obj client.Object) []string {
 }
 
 // observe reads what a decision about the Rollout depends on.
-func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.Observed, error) {
+func (r *RolloutReconciler) observe(ctx context.Context, key types.NamespacedName) (plan.Observed, error) {
 	var rollout v1alpha1.Rollout
 	if err := r.client.Get(ctx, key, &rollout); err != nil {
 		return plan.Observed{}, err
@@ -86,7 +86,7 @@ func (r *Rollouts) observe(ctx context.Context, key types.NamespacedName) (plan.
 }
 
 // observeExperiment adds what the Experiment of the current step controls.
-func (r *Rollouts) observeExperiment(ctx context.Context, seen *plan.Observed) error {
+func (r *RolloutReconciler) observeExperiment(ctx context.Context, seen *plan.Observed) error {
 	current := seen.Rollout.Status.Canary.CurrentExperiment
 	i := slices.IndexFunc(seen.Experiments, func(ex *v1alpha1.Experiment) bool { return ex.Name == current })
 	if i < 0 {
@@ -112,7 +112,7 @@ func (r *Rollouts) observeExperiment(ctx context.Context, seen *plan.Observed) e
 }
 
 // setsOf are the ReplicaSets in a Rollout's namespace that an owner controls.
-func (r *Rollouts) setsOf(ctx context.Context, key types.NamespacedName, owner string, versions map[types.UID]string) ([]*appsv1.ReplicaSet, error) {
+func (r *RolloutReconciler) setsOf(ctx context.Context, key types.NamespacedName, owner string, versions map[types.UID]string) ([]*appsv1.ReplicaSet, error) {
 	var list appsv1.ReplicaSetList
 	err := r.client.List(ctx, &list, client.InNamespace(key.Namespace), client.MatchingFields{ownerIndex: owner}, client.UnsafeDisableDeepCopy)
 	if err != nil {
@@ -127,7 +127,7 @@ func (r *Rollouts) setsOf(ctx context.Context, key types.NamespacedName, owner s
 }
 
 // lookAtRollout makes sure that a Rollout exists and is not being deleted. If it is, an event about that will follow.
-func (r *Rollouts) lookAtRollout(ctx context.Context, seen *plan.Observed) error {
+func (r *RolloutReconciler) lookAtRollout(ctx context.Context, seen *plan.Observed) error {
 	var now v1alpha1.Rollout
 	err := r.live.Get(ctx, client.ObjectKeyFromObject(seen.Rollout), &now)
 	switch {
@@ -143,7 +143,7 @@ func (r *Rollouts) lookAtRollout(ctx context.Context, seen *plan.Observed) error
 }
 
 // lookAtExperiment reads an Experiment from the API server.
-func (r *Rollouts) lookAtExperiment(ctx context.Context, seen *plan.Observed, name string) error {
+func (r *RolloutReconciler) lookAtExperiment(ctx context.Context, seen *plan.Observed, name string) error {
 	seen.LiveExperiment = name
 	seen.Experiments = slices.DeleteFunc(slices.Clone(seen.Experiments), func(ex *v1alpha1.Experiment) bool { return ex.Name == name })
 	var ex v1alpha1.Experiment

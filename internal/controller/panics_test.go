@@ -115,8 +115,8 @@ func newStage(t *testing.T, objects ...client.Object) *stage {
 	return s
 }
 
-func (s *stage) parts() Parts {
-	return Parts{
+func (s *stage) parts() Deps {
+	return Deps{
 		Clock: clock.RealClock{}, Client: s.WithWatch, Live: s.WithWatch, Mapper: meta.NewDefaultRESTMapper(nil),
 		Events: s.events, Log: slog.New(slog.NewTextHandler(s, nil)), Meters: telemetry.New(prometheus.NewRegistry(), false),
 	}
@@ -135,7 +135,7 @@ func (s *stage) start(t *testing.T, r reconcile.Reconciler, keys ...types.Namesp
 	if err != nil {
 		t.Fatal(err)
 	}
-	if runs, ok := r.(*AnalysisRuns); ok {
+	if runs, ok := r.(*AnalysisRunReconciler); ok {
 		err = c.Watch(source.Func(runs.Announce))
 	}
 	if err != nil {
@@ -205,14 +205,14 @@ type measuring func(metric.Request) (metric.Reading, error)
 func (m measuring) Measure(_ context.Context, r metric.Request) (metric.Reading, error) { return m(r) }
 
 // reconciler is that of a kind of object, in a world.
-func (s *stage) reconciler(ctx context.Context, o client.Object, p Parts, provider measuring) reconcile.Reconciler {
+func (s *stage) reconciler(ctx context.Context, o client.Object, p Deps, provider measuring) reconcile.Reconciler {
 	switch o.(type) {
 	case *v1alpha1.Rollout:
-		return NewRollouts(p)
+		return NewRolloutReconciler(p)
 	case *v1alpha1.Experiment:
-		return NewExperiments(p)
+		return NewExperimentReconciler(p)
 	}
-	return NewAnalysisRuns(ctx, p, registry.Registry{"web": provider})
+	return NewAnalysisRunReconciler(ctx, p, registry.Registry{"web": provider})
 }
 
 // A panic costs the pass over its object, which is tried again, and its text, which may quote anything, is in no log line, event or status.
@@ -220,11 +220,11 @@ func TestAPanicQuotesNoSecret(t *testing.T) {
 	one := func(metric.Request) (metric.Reading, error) { return metric.Reading{Value: 1.0, Text: "1"}, nil }
 	for name, c := range map[string]struct {
 		object client.Object
-		breaks func(*stage, *Parts)
+		breaks func(*stage, *Deps)
 		// provider measures.
 		provider measuring
 	}{
-		"the engine of Rollouts": {object: stagedRollout("team-a"), breaks: func(_ *stage, p *Parts) {
+		"the engine of Rollouts": {object: stagedRollout("team-a"), breaks: func(_ *stage, p *Deps) {
 			p.Engine = func(o plan.Observed) plan.Plan {
 				if o.Rollout.Namespace == "team-a" {
 					panic(fmt.Sprintf("no plan for %v", o.Rollout.Spec.Template))
@@ -232,7 +232,7 @@ func TestAPanicQuotesNoSecret(t *testing.T) {
 				return plan.Next(o)
 			}
 		}},
-		"the engine of Experiments, with an error": {object: stagedExperiment("team-a"), breaks: func(_ *stage, p *Parts) {
+		"the engine of Experiments, with an error": {object: stagedExperiment("team-a"), breaks: func(_ *stage, p *Deps) {
 			p.Experiment = func(o experiment.Observed) experiment.Plan {
 				if o.Experiment.Namespace == "team-a" {
 					panic(fmt.Errorf("no plan for %v", o.Experiment.Spec.Templates))
@@ -240,7 +240,7 @@ func TestAPanicQuotesNoSecret(t *testing.T) {
 				return experiment.Next(o)
 			}
 		}},
-		"the engine of AnalysisRuns": {object: stagedRun("team-a"), provider: one, breaks: func(_ *stage, p *Parts) {
+		"the engine of AnalysisRuns": {object: stagedRun("team-a"), provider: one, breaks: func(_ *stage, p *Deps) {
 			p.Measure = func(o measure.Observed) measure.Plan {
 				if o.Run.Namespace == "team-a" && o.Arguments != nil {
 					panic(o.Arguments.Values)
@@ -248,13 +248,13 @@ func TestAPanicQuotesNoSecret(t *testing.T) {
 				return measure.Next(o)
 			}
 		}},
-		"a provider": {object: stagedRun("team-a"), breaks: func(*stage, *Parts) {}, provider: func(r metric.Request) (metric.Reading, error) {
+		"a provider": {object: stagedRun("team-a"), breaks: func(*stage, *Deps) {}, provider: func(r metric.Request) (metric.Reading, error) {
 			if r.Run.Namespace == "team-a" {
 				panic(r.Metric.Provider.Web.Headers)
 			}
 			return one(r)
 		}},
-		"the shell, writing": {object: stagedRollout("team-a"), breaks: func(s *stage, _ *Parts) {
+		"the shell, writing": {object: stagedRollout("team-a"), breaks: func(s *stage, _ *Deps) {
 			s.before = func(_ context.Context, verb string, o client.Object) error {
 				if set, ok := o.(*appsv1.ReplicaSet); ok && verb == "create" && o.GetNamespace() == "team-a" {
 					panic(set.Spec.Template.Spec.Containers[0].Env[0])
@@ -262,7 +262,7 @@ func TestAPanicQuotesNoSecret(t *testing.T) {
 				return nil
 			}
 		}},
-		"the shell, writing beside the passes": {object: stagedRun("team-a"), provider: one, breaks: func(s *stage, _ *Parts) {
+		"the shell, writing beside the passes": {object: stagedRun("team-a"), provider: one, breaks: func(s *stage, _ *Deps) {
 			s.before = func(_ context.Context, verb string, o client.Object) error {
 				run, ok := o.(*v1alpha1.AnalysisRun)
 				if ok && verb == "patch" && o.GetNamespace() == "team-a" && len(run.Status.MetricResults) > 0 && len(run.Status.MetricResults[0].Measurements) > 0 {

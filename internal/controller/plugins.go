@@ -18,7 +18,7 @@ import (
 const defaultNamespace = "argo-rollouts"
 
 // addPlugins has plugins run as they are needed, and end with the manager.
-func addPlugins(ctx context.Context, mgr manager.Manager, o Options, p *Parts) error {
+func addPlugins(ctx context.Context, mgr manager.Manager, o Options, p *Deps) error {
 	namespace := cmp.Or(p.OwnNamespace, defaultNamespace)
 	live := p.Live
 	p.Plugins = plugin.NewHost(ctx, plugin.Settings{

@@ -16,7 +16,7 @@ import (
 )
 
 // lookAtPods reads the pods of one version from the API server.
-func (r *Rollouts) lookAtPods(ctx context.Context, seen *plan.Observed, hash string) error {
+func (r *RolloutReconciler) lookAtPods(ctx context.Context, seen *plan.Observed, hash string) error {
 	var pods corev1.PodList
 	err := r.live.List(ctx, &pods, client.InNamespace(seen.Rollout.Namespace), client.MatchingLabels{v1alpha1.PodTemplateHashLabel: hash})
 	if err != nil {
@@ -45,14 +45,14 @@ func isOurs(pod *corev1.Pod, seen *plan.Observed) bool {
 }
 
 // updatePod patches a pod that was read in this very pass. One that is gone needs nothing any more.
-func (r *Rollouts) updatePod(ctx context.Context, c change.UpdatePod) error {
+func (r *RolloutReconciler) updatePod(ctx context.Context, c change.UpdatePod) error {
 	if err := r.client.Patch(ctx, c.To.DeepCopy(), guarded(c.From)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("patch pod %s: %w", c.From.Name, err)
 	}
 	return nil
 }
 
-func (r *Rollouts) evict(ctx context.Context, pod *corev1.Pod) error {
+func (r *RolloutReconciler) evict(ctx context.Context, pod *corev1.Pod) error {
 	eviction := &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion},
 	}}

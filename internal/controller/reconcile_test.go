@@ -92,7 +92,7 @@ func TestAPass(t *testing.T) {
 		"several that are not taken are decided on one after the other": {scripted{heeds: true, outcomes: []error{taken, taken}}, time.Minute, "cached, cached and taken, cached and taken and taken", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWriter("thing", Parts{Clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0)), Log: slog.New(slog.DiscardHandler)})
+			w := newWriter("thing", Deps{Clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0)), Log: slog.New(slog.DiscardHandler)})
 			key := types.NamespacedName{Namespace: "shop", Name: "web"}
 			w.memory.recorded(key, w.clock.Now())
 			result, err := reconcileObject(t.Context(), &w, &c.kind, key)
@@ -116,7 +116,7 @@ func TestAPassEndsWhereNothingIsTaken(t *testing.T) {
 	for range 2 * mostRefusals {
 		k.outcomes = append(k.outcomes, taken)
 	}
-	w := newWriter("thing", Parts{Clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0)), Log: slog.New(slog.DiscardHandler)})
+	w := newWriter("thing", Deps{Clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0)), Log: slog.New(slog.DiscardHandler)})
 	if _, err := reconcileObject(t.Context(), &w, k, types.NamespacedName{Name: "web"}); !errors.Is(err, taken) || len(k.did) != mostRefusals+1 {
 		t.Errorf("tried %d times, error %v", len(k.did), err)
 	}

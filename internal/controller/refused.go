@@ -61,7 +61,7 @@ func isService(made change.Change) bool { _, ok := made.(change.UpdateService); 
 func isRoute(made change.Change) bool   { _, ok := made.(change.WriteRoute); return ok }
 
 // withhold records what was refused, with an event where that is news, and returns it.
-func (r *Rollouts) withhold(ctx context.Context, seen plan.Observed, w withheld) error {
+func (r *RolloutReconciler) withhold(ctx context.Context, seen plan.Observed, w withheld) error {
 	rec := plan.Withheld(seen.Rollout, v1alpha1.RolloutPhaseDegraded, v1alpha1.ReasonWriteRefused+": "+w.Error())
 	if rec == nil {
 		return w

@@ -122,7 +122,7 @@ func TestARefusedWriteHoldsBackOnlyWhatDependsOnIt(t *testing.T) {
 			api := &policed{oneObject: oneObject{object: ro}, refuses: map[string]error{refused: forbidden(refused)}}
 			events := record.NewFakeRecorder(10)
 			clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
-			r := NewRollouts(Parts{
+			r := NewRolloutReconciler(Deps{
 				Clock: clk, Client: api, Live: api, Log: slog.New(slog.DiscardHandler), Events: events, Meters: telemetry.New(prometheus.NewRegistry(), false),
 			})
 			apply := func() error {
@@ -179,7 +179,7 @@ func TestARefusedWriteIsTriedAgain(t *testing.T) {
 	}}
 	api := &policed{oneObject: oneObject{object: ro}, refuses: map[string]error{"grow": apierrors.NewForbidden(schema.GroupResource{}, "grow", nil)}}
 	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "grow"}}
-	r := NewRollouts(Parts{
+	r := NewRolloutReconciler(Deps{
 		Clock: clocktesting.NewFakePassiveClock(time.Unix(1000, 0)), Client: api, Live: api, Log: slog.New(slog.DiscardHandler),
 		Events: record.NewFakeRecorder(10), Meters: telemetry.New(prometheus.NewRegistry(), false),
 		Engine: func(plan.Observed) plan.Plan {
@@ -199,7 +199,7 @@ func TestLabelsThatTakeLongGoOnInTheNextPass(t *testing.T) {
 	ro := &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "1", ResourceVersion: "5"}}
 	clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 	api := &slow{oneObject: oneObject{object: ro}, takes: func() { clk.SetTime(clk.Now().Add(time.Second)) }}
-	r := NewRollouts(Parts{Clock: clk, Client: api, Live: api, Log: slog.New(slog.DiscardHandler), Meters: telemetry.New(prometheus.NewRegistry(), false)})
+	r := NewRolloutReconciler(Deps{Clock: clk, Client: api, Live: api, Log: slog.New(slog.DiscardHandler), Meters: telemetry.New(prometheus.NewRegistry(), false)})
 	var p plan.Plan
 	for range 500 {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "pod"}}

@@ -20,7 +20,7 @@ import (
 const restoredEvery = time.Minute
 
 // tellRestored says in an event that a route had to be written again as it had been written before: nobody but someone else can have changed it.
-func (r *Rollouts) tellRestored(rollout *v1alpha1.Rollout, to *unstructured.Unstructured) {
+func (r *RolloutReconciler) tellRestored(rollout *v1alpha1.Rollout, to *unstructured.Unstructured) {
 	if !r.memory.restores(client.ObjectKeyFromObject(rollout), to, r.clock.Now()) {
 		return
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
-// Rollouts carries out what the engine decides about Rollouts.
-type Rollouts struct {
+// RolloutReconciler carries out what the engine decides about RolloutReconciler.
+type RolloutReconciler struct {
 	writer
 	events record.EventRecorder
 	meters *telemetry.Meters
@@ -43,9 +43,9 @@ type Rollouts struct {
 	engine    func(plan.Observed) plan.Plan
 }
 
-// NewRollouts returns the reconciler of Rollouts, which can be used once it knows how to follow what they name.
-func NewRollouts(p Parts) *Rollouts {
-	r := &Rollouts{writer: newWriter("rollout", p), events: p.Events, meters: p.Meters, policy: p.Policy, engine: p.Engine, routeTimeout: p.RouteTimeout}
+// NewRolloutReconciler returns the reconciler of Rollouts, which can be used once it knows how to follow what they name.
+func NewRolloutReconciler(p Deps) *RolloutReconciler {
+	r := &RolloutReconciler{writer: newWriter("rollout", p), events: p.Events, meters: p.Meters, policy: p.Policy, engine: p.Engine, routeTimeout: p.RouteTimeout}
 	if r.engine == nil {
 		r.engine = plan.Next
 	}
@@ -64,7 +64,7 @@ func NewRollouts(p Parts) *Rollouts {
 }
 
 // Reconcile is one pass over one Rollout. The first one of a process looks for what Rollouts have left in routes.
-func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+func (r *RolloutReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	again := r.routes.lookThrough(ctx, req.NamespacedName, r.clock.Now())
 	result, err := r.pass(ctx, req)
 	if err == nil && again > 0 && (result.RequeueAfter == 0 || again < result.RequeueAfter) {
@@ -73,11 +73,11 @@ func (r *Rollouts) Reconcile(ctx context.Context, req reconcile.Request) (reconc
 	return result, err
 }
 
-func (r *Rollouts) pass(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+func (r *RolloutReconciler) pass(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	return reconcileObject(ctx, &r.writer, r, req.NamespacedName)
 }
 
-func (r *Rollouts) gone(ctx context.Context, key types.NamespacedName) error {
+func (r *RolloutReconciler) gone(ctx context.Context, key types.NamespacedName) error {
 	r.meters.Forget(telemetry.Rollouts, key)
 	r.traces.Forget(key)
 	r.plugins.forget(key)
@@ -86,9 +86,9 @@ func (r *Rollouts) gone(ctx context.Context, key types.NamespacedName) error {
 	return r.release(ctx, key)
 }
 
-func (r *Rollouts) next(seen plan.Observed) plan.Plan { return r.engine(seen) }
+func (r *RolloutReconciler) next(seen plan.Observed) plan.Plan { return r.engine(seen) }
 
-func (r *Rollouts) heed(seen *plan.Observed, refused refusal) bool {
+func (r *RolloutReconciler) heed(seen *plan.Observed, refused refusal) bool {
 	switch refused.kind {
 	case experiment.ReplicaSet:
 		if seen.CreateFailure != nil {
@@ -105,7 +105,7 @@ func (r *Rollouts) heed(seen *plan.Observed, refused refusal) bool {
 	return true
 }
 
-func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed, next plan.Plan) (reconcile.Result, error) {
+func (r *RolloutReconciler) carryOut(ctx context.Context, seen plan.Observed, next plan.Plan) (reconcile.Result, error) {
 	key := client.ObjectKeyFromObject(seen.Rollout)
 	r.gather(seen, &next)
 	if next.Writes() || len(next.Calls) > 0 {
@@ -140,7 +140,7 @@ func (r *Rollouts) carryOut(ctx context.Context, seen plan.Observed, next plan.P
 }
 
 // gather leaves a record out that can wait, until the last one is old enough.
-func (r *Rollouts) gather(seen plan.Observed, p *plan.Plan) {
+func (r *RolloutReconciler) gather(seen plan.Observed, p *plan.Plan) {
 	if p.Record == nil {
 		r.memory.settled(client.ObjectKeyFromObject(seen.Rollout))
 		return
@@ -158,7 +158,7 @@ func (r *Rollouts) gather(seen plan.Observed, p *plan.Plan) {
 	}
 }
 
-func (r *Rollouts) look(ctx context.Context, seen *plan.Observed, p plan.Plan) (needs bool, err error) {
+func (r *RolloutReconciler) look(ctx context.Context, seen *plan.Observed, p plan.Plan) (needs bool, err error) {
 	for _, need := range p.Needs {
 		if err := r.lookAt(ctx, seen, need); err != nil {
 			return true, err
@@ -167,7 +167,7 @@ func (r *Rollouts) look(ctx context.Context, seen *plan.Observed, p plan.Plan) (
 	return len(p.Needs) > 0, nil
 }
 
-func (r *Rollouts) lookAt(ctx context.Context, seen *plan.Observed, need change.Need) error {
+func (r *RolloutReconciler) lookAt(ctx context.Context, seen *plan.Observed, need change.Need) error {
 	switch n := need.(type) {
 	case change.NeedLiveServices:
 		return r.lookAtServices(ctx, seen)

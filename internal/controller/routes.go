@@ -212,7 +212,7 @@ type noRights struct{ error }
 func (n noRights) Unwrap() error { return n.error }
 
 // tellNoRights has the status say which right is missing, if it is one, and returns what went wrong.
-func (r *Rollouts) tellNoRights(ctx context.Context, ro *v1alpha1.Rollout, err error) error {
+func (r *RolloutReconciler) tellNoRights(ctx context.Context, ro *v1alpha1.Rollout, err error) error {
 	var lacks noRights
 	if !errors.As(err, &lacks) {
 		return err
@@ -264,7 +264,7 @@ func readRoute(ctx context.Context, reader client.Reader, key traffic.Key) (*uns
 }
 
 // observeRoutes adds the objects of the Rollout's traffic routers, and those into which they have put something before.
-func (r *Rollouts) observeRoutes(ctx context.Context, seen *plan.Observed, versions map[types.UID]string) error {
+func (r *RolloutReconciler) observeRoutes(ctx context.Context, seen *plan.Observed, versions map[types.UID]string) error {
 	seen.Routes = traffic.Objects{}
 	seen.Policy.Unserved = nil
 	if err := r.routes.selectFor(ctx, seen); err != nil {
@@ -325,7 +325,7 @@ func uidsOf(objects traffic.Objects) map[types.UID]bool {
 }
 
 // lookAtRoutes reads the objects of the Rollout's traffic routers from the API server.
-func (r *Rollouts) lookAtRoutes(ctx context.Context, seen *plan.Observed) error {
+func (r *RolloutReconciler) lookAtRoutes(ctx context.Context, seen *plan.Observed) error {
 	live := maps.Clone(seen.Routes) // those that the Rollout does not name any more carry nothing of its
 	for _, ref := range routers.RefsWith(seen.Rollout, seen.Policy.Selected) {
 		delete(live, ref.Key())
@@ -346,7 +346,7 @@ func (r *Rollouts) lookAtRoutes(ctx context.Context, seen *plan.Observed) error 
 }
 
 // addPlugin adds what is known of a plugin that splits traffic.
-func (r *Rollouts) addPlugin(to traffic.Objects, ref traffic.Ref, ro *v1alpha1.Rollout) {
+func (r *RolloutReconciler) addPlugin(to traffic.Objects, ref traffic.Ref, ro *v1alpha1.Rollout) {
 	if object := r.plugins.object(ref.NamespacedName, ro.UID); object != nil {
 		to[ref.Key()] = object
 	}
@@ -355,7 +355,7 @@ func (r *Rollouts) addPlugin(to traffic.Objects, ref traffic.Ref, ro *v1alpha1.R
 // releaseRoute changes or deletes an object that the Rollout no longer names. A refusal by the API server is not an error of
 // this process: it is remembered, and the next reconcile, which follows immediately, decides what it means. If nothing waits
 // for the release, a conflict is treated the same way: someone may change the object all the time.
-func (r *Rollouts) releaseRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
+func (r *RolloutReconciler) releaseRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
 	key, object := client.ObjectKeyFromObject(rollout), routers.FormatKey(traffic.KeyOf(c.From))
 	err := r.writeRoute(ctx, rollout, c)
 	if refused(err) || apierrors.IsInternalError(err) || c.Independent && movedOn(err) {
@@ -370,7 +370,7 @@ func (r *Rollouts) releaseRoute(ctx context.Context, rollout *v1alpha1.Rollout, 
 }
 
 // writeRoute creates, changes or deletes an object of a traffic router.
-func (r *Rollouts) writeRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
+func (r *RolloutReconciler) writeRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
 	err := r.sendRoute(ctx, rollout, c)
 	switch {
 	case c.To == nil || c.Release:
@@ -384,7 +384,7 @@ func (r *Rollouts) writeRoute(ctx context.Context, rollout *v1alpha1.Rollout, c 
 	return err
 }
 
-func (r *Rollouts) sendRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
+func (r *RolloutReconciler) sendRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
 	if c.To != nil {
 		version, err := servedVersion(r.routes.mapper, c.To)
 		if err != nil {
@@ -412,7 +412,7 @@ func (r *Rollouts) sendRoute(ctx context.Context, rollout *v1alpha1.Rollout, c c
 
 // concernedBy are the Rollouts to look at when an object of a traffic router changes: those that name it, and those that have put
 // something into it.
-func (r *Rollouts) concernedBy(ctx context.Context, obj client.Object) []reconcile.Request {
+func (r *RolloutReconciler) concernedBy(ctx context.Context, obj client.Object) []reconcile.Request {
 	o, _ := obj.(*unstructured.Unstructured)
 	var naming, selecting v1alpha1.RolloutList
 	kind := obj.GetObjectKind().GroupVersionKind().GroupKind()
@@ -447,7 +447,7 @@ func (r *Rollouts) concernedBy(ctx context.Context, obj client.Object) []reconci
 }
 
 // releaseRoutes takes out of objects what a Rollout has put there that is gone, out of each for itself.
-func (r *Rollouts) releaseRoutes(ctx context.Context, rollout types.NamespacedName, objects []*unstructured.Unstructured) error {
+func (r *RolloutReconciler) releaseRoutes(ctx context.Context, rollout types.NamespacedName, objects []*unstructured.Unstructured) error {
 	owner := traffic.Owner{Namespace: rollout.Namespace, Name: rollout.Name}
 	var failures []error
 	for _, from := range objects {

@@ -43,7 +43,7 @@ func indexManager(obj client.Object) []string {
 }
 
 // observeServices adds the Services that the Rollout names, or that are marked as its own.
-func (r *Rollouts) observeServices(ctx context.Context, seen *plan.Observed, versions map[types.UID]string) error {
+func (r *RolloutReconciler) observeServices(ctx context.Context, seen *plan.Observed, versions map[types.UID]string) error {
 	namespace := client.InNamespace(seen.Rollout.Namespace)
 	var managed corev1.ServiceList
 	err := r.client.List(ctx, &managed, namespace, client.MatchingFields{managerIndex: seen.Rollout.Name}, client.UnsafeDisableDeepCopy)
@@ -68,7 +68,7 @@ func (r *Rollouts) observeServices(ctx context.Context, seen *plan.Observed, ver
 }
 
 // lookAtRouting reads from the API server what routes traffic.
-func (r *Rollouts) lookAtRouting(ctx context.Context, seen *plan.Observed) error {
+func (r *RolloutReconciler) lookAtRouting(ctx context.Context, seen *plan.Observed) error {
 	if !seen.ServicesLive {
 		if err := r.lookAtServices(ctx, seen); err != nil {
 			return err
@@ -78,7 +78,7 @@ func (r *Rollouts) lookAtRouting(ctx context.Context, seen *plan.Observed) error
 }
 
 // lookAtServices reads the Services from the API server.
-func (r *Rollouts) lookAtServices(ctx context.Context, seen *plan.Observed) error {
+func (r *RolloutReconciler) lookAtServices(ctx context.Context, seen *plan.Observed) error {
 	names := servicesOf(seen.Rollout)
 	for _, s := range seen.Services {
 		if !slices.Contains(names, s.Name) {
@@ -110,7 +110,7 @@ func addService(ctx context.Context, reader client.Reader, seen *plan.Observed, 
 }
 
 // rolloutsOf are the Rollouts to look at when a Service changes: those that name it, and the one it is marked with.
-func (r *Rollouts) rolloutsOf(ctx context.Context, service client.Object) []reconcile.Request {
+func (r *RolloutReconciler) rolloutsOf(ctx context.Context, service client.Object) []reconcile.Request {
 	var naming v1alpha1.RolloutList
 	err := r.client.List(ctx, &naming, client.InNamespace(service.GetNamespace()), client.MatchingFields{serviceIndex: service.GetName()})
 	if err != nil {
@@ -132,7 +132,7 @@ func (r *Rollouts) rolloutsOf(ctx context.Context, service client.Object) []reco
 
 // release gives back what a Rollout used that is gone: its Services select all its pods again, whichever controller makes them.
 // Gone means that the API server says so; a cache that lacks it, or an error, is no reason to touch what carries traffic.
-func (r *Rollouts) release(ctx context.Context, key types.NamespacedName) error {
+func (r *RolloutReconciler) release(ctx context.Context, key types.NamespacedName) error {
 	var services corev1.ServiceList
 	if err := r.client.List(ctx, &services, client.InNamespace(key.Namespace), client.MatchingFields{managerIndex: key.Name}); err != nil {
 		return fmt.Errorf("list the Services of %s: %w", key, err)

@@ -140,7 +140,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err != nil {
 		return err
 	}
-	parts := Parts{
+	parts := Deps{
 		Clock: clock.RealClock{}, Client: mgr.GetClient(), Live: servedReader{mgr.GetAPIReader(), mgr.GetRESTMapper()}, Cache: servedCache{mgr.GetCache(), mgr.GetRESTMapper()}, Sets: sets, Mapper: mgr.GetRESTMapper(),
 		Granted:   customKindsOf(mgr.GetClient(), mgr.GetRESTMapper(), o.Namespace),
 		Namespace: o.Namespace, OwnNamespace: o.OwnNamespace, Policy: o.Policy, RouteTimeout: o.RouteTimeout, Events: events, Log: log, Meters: meters,
@@ -153,7 +153,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	if err := addPlugins(ctx, mgr, o, &parts); err != nil {
 		return err
 	}
-	rollouts := NewRollouts(parts)
+	rollouts := NewRolloutReconciler(parts)
 	rollouts.traces = traces
 	queue, err := watchQueue(mgr, "rollout", o.workers(o.RolloutThreads))
 	if err != nil {
@@ -184,7 +184,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 }
 
 // addAnalysisRuns has AnalysisRuns measured.
-func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, p Parts) error {
+func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, p Deps) error {
 	jobs, err := newJobs(mgr, o)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func addAnalysisRuns(ctx context.Context, mgr manager.Manager, o Options, p Part
 		Clock:   clock.RealClock{}, PrometheusAddress: o.PrometheusAddress, Network: server.NewNetwork(reach), Jobs: jobs,
 		Env: o.Env, Plugins: p.Plugins, Log: p.Log,
 	})
-	runs := NewAnalysisRuns(ctx, p, providers)
+	runs := NewAnalysisRunReconciler(ctx, p, providers)
 	queue, err := watchQueue(mgr, "analysisrun", o.workers(o.AnalysisThreads))
 	if err != nil {
 		return err
@@ -271,7 +271,7 @@ func newClient(clusterTemplates bool) client.NewClientFunc {
 		if err != nil {
 			return nil, err
 		}
-		c = terse{served{c}}
+		c = metadataOnly{served{c}}
 		if !clusterTemplates {
 			c = namespaced{c}
 		}

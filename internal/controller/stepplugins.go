@@ -54,7 +54,7 @@ type stepCalls struct {
 	landed  []change.StepAnswer
 }
 
-func newStepPlugins(p Parts) *stepPlugins {
+func newStepPlugins(p Deps) *stepPlugins {
 	s := &stepPlugins{ask: p.AskStep, clock: p.Clock, start: p.Go, look: func(types.NamespacedName) {}, known: map[types.NamespacedName]*stepCalls{}}
 	if s.start == nil {
 		s.start = func(do func()) { go survive(p.Log, do) }
@@ -66,7 +66,7 @@ func newStepPlugins(p Parts) *stepPlugins {
 }
 
 // Announce adds Rollouts to a queue when their step plugins have answered.
-func (r *Rollouts) Announce(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (r *RolloutReconciler) Announce(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	r.steps.look = func(key types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: key}) }
 	return nil
 }

@@ -108,8 +108,8 @@ func (m *mute) cachedVersion(t *testing.T, like client.Object) versions {
 	return versions{obj.GetUID(): obj.GetResourceVersion()}
 }
 
-func (m *mute) parts(clk *clocktesting.FakePassiveClock) Parts {
-	return Parts{
+func (m *mute) parts(clk *clocktesting.FakePassiveClock) Deps {
+	return Deps{
 		Clock: clk, Client: m.Client, Live: m.live, Log: slog.New(slog.DiscardHandler), Events: record.NewFakeRecorder(10),
 		Meters: telemetry.New(prometheus.NewRegistry(), false),
 	}
@@ -178,7 +178,7 @@ func TestAWriteWithoutAnAnswerIsWaitedFor(t *testing.T) {
 				clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 				m := newMute(objects...)
 				m.silent, m.lost = true, lost
-				r := NewRollouts(m.parts(clk))
+				r := NewRolloutReconciler(m.parts(clk))
 				if err := r.change(t.Context(), ro, c.made); !errors.Is(err, errNoAnswer) {
 					t.Fatalf("the write ended with %v", err)
 				}
@@ -206,7 +206,7 @@ func TestAWriteWithoutAnAnswerIsWaitedFor(t *testing.T) {
 type runs struct {
 	*testing.T
 	*mute
-	*AnalysisRuns
+	*AnalysisRunReconciler
 	clock *clocktesting.FakePassiveClock
 	plan  func(measure.Observed) measure.Plan
 	aside []func()
@@ -240,7 +240,7 @@ func newRuns(t *testing.T, run *v1alpha1.AnalysisRun) *runs {
 		r.seen++
 		return r.plan(o)
 	}
-	r.AnalysisRuns = NewAnalysisRuns(t.Context(), parts, nil)
+	r.AnalysisRunReconciler = NewAnalysisRunReconciler(t.Context(), parts, nil)
 	if err := r.Announce(t.Context(), noNews{}); err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func TestMeasurementsGoOnWhereTheAPIServerAnswersNobody(t *testing.T) {
 			return errNoAnswer
 		},
 	})
-	r.AnalysisRuns.live = r.live
+	r.AnalysisRunReconciler.live = r.live
 	measured := 0
 	r.plan = func(o measure.Observed) measure.Plan {
 		if len(o.Results) > measured {
@@ -386,7 +386,7 @@ func TestWhatIsNotWaitedFor(t *testing.T) {
 				clk := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 				m := newMute(c.have)
 				m.silent = silent
-				r := NewRollouts(m.parts(clk))
+				r := NewRolloutReconciler(m.parts(clk))
 				if err := r.change(t.Context(), ro, c.made); err != nil != silent {
 					t.Fatal(err)
 				}

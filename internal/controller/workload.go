@@ -145,7 +145,7 @@ func (w *workloads) follow(kind spec.Kind) error {
 }
 
 // referring returns a function that finds the Rollouts to look at when an object of a kind changes.
-func (r *Rollouts) referring(kind spec.Kind) handler.MapFunc {
+func (r *RolloutReconciler) referring(kind spec.Kind) handler.MapFunc {
 	return func(ctx context.Context, obj client.Object) []reconcile.Request {
 		var rollouts v1alpha1.RolloutList
 		err := r.client.List(ctx, &rollouts, client.InNamespace(obj.GetNamespace()),
@@ -163,7 +163,7 @@ func (r *Rollouts) referring(kind spec.Kind) handler.MapFunc {
 }
 
 // observeWorkload adds what the Rollout's workloadRef refers to.
-func (r *Rollouts) observeWorkload(ctx context.Context, seen *plan.Observed, versions map[types.UID]string) error {
+func (r *RolloutReconciler) observeWorkload(ctx context.Context, seen *plan.Observed, versions map[types.UID]string) error {
 	ref := seen.Rollout.Spec.WorkloadRef
 	if ref == nil {
 		return nil
@@ -185,7 +185,7 @@ func (r *Rollouts) observeWorkload(ctx context.Context, seen *plan.Observed, ver
 }
 
 // scaleWorkload changes a Deployment's size through its scale subresource: the controller has no right to change anything else.
-func (r *Rollouts) scaleWorkload(ctx context.Context, rollout *v1alpha1.Rollout, c change.ScaleWorkload) error {
+func (r *RolloutReconciler) scaleWorkload(ctx context.Context, rollout *v1alpha1.Rollout, c change.ScaleWorkload) error {
 	scale := &autoscalingv1.Scale{
 		ObjectMeta: metav1.ObjectMeta{Name: c.From.Name, Namespace: c.From.Namespace, ResourceVersion: c.From.ResourceVersion},
 		Spec:       autoscalingv1.ScaleSpec{Replicas: *c.To.Spec.Replicas},

@@ -45,7 +45,7 @@ type writer struct {
 	memory *memory
 }
 
-func newWriter(kind string, p Parts) writer {
+func newWriter(kind string, p Deps) writer {
 	return writer{kind: kind, clock: p.Clock, client: p.Client, live: p.Live, log: p.Log, memory: newMemory()}
 }
 
@@ -213,12 +213,12 @@ func (w *writer) shown(ctx context.Context, owner types.NamespacedName, versions
 
 // findOut asks the API server what became of writes that it has not answered. One that was done is waited for as if it had been.
 func (w *writer) findOut(ctx context.Context, owner types.NamespacedName, now time.Time) error {
-	doubts := w.memory.doubts(owner)
+	doubts := w.memory.takeUncertain(owner)
 	for i, obj := range doubts {
 		live, there, err := read(ctx, w.live, obj)
 		switch {
 		case err != nil:
-			w.memory.doubt(owner, doubts[i:]...)
+			w.memory.markUncertain(owner, doubts[i:]...)
 			return fmt.Errorf("look for what became of a write of %T %s: %w", obj, client.ObjectKeyFromObject(obj), err)
 		case there && isThat(live, obj):
 			w.memory.wrote(owner, live, now)

@@ -61,7 +61,7 @@ func newProcess(s *Shell, standby bool) *process {
 	c := &apiClient{process: p, caches: caches}
 	log, meters := silent()
 	heard := &recorder{process: p}
-	p.parts = Parts{Parts: controller.Parts{
+	p.parts = Parts{Deps: controller.Deps{
 		Clock: virtual{s.World}, Client: c, Live: live{p}, Cache: caches, Sets: caches, Mapper: s.mapper, Events: heard, Log: log, Meters: meters,
 		Engine: s.Engine, Experiment: s.Experiment, Measure: s.Judge, Go: p.begin,
 	}}
@@ -72,13 +72,13 @@ func newProcess(s *Shell, standby bool) *process {
 		s.Break(&p.parts)
 	}
 	if s.Measure != nil {
-		heard.publisher = controller.NewEvents(alarms{virtual{s.World}, p}, p.parts.Parts)
+		heard.publisher = controller.NewEvents(alarms{virtual{s.World}, p}, p.parts.Deps)
 	}
 	p.listen()
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	p.must(controller.Index(ctx, caches, true))
-	rollouts := controller.NewRollouts(p.parts.Parts)
+	rollouts := controller.NewRolloutReconciler(p.parts.Deps)
 	p.rollouts = p.work(rollouts.Reconcile)
 	rollouts.Follow(func(_ cache.Cache, what client.Object, to handler.EventHandler) error {
 		p.informer(kindOf(what)).register(registration{EventHandler: to, queue: p.rollouts.queue})
@@ -89,9 +89,9 @@ func newProcess(s *Shell, standby bool) *process {
 	if s.Measure == nil {
 		return p
 	}
-	experiments := controller.NewExperiments(p.parts.Parts)
+	experiments := controller.NewExperimentReconciler(p.parts.Deps)
 	p.watch(p.work(experiments.Reconcile), &v1alpha1.Experiment{}, experiments.Watches(false))
-	runs := controller.NewAnalysisRuns(ctx, p.parts.Parts, p.providers())
+	runs := controller.NewAnalysisRunReconciler(ctx, p.parts.Deps, p.providers())
 	p.analyses = p.work(runs.Reconcile)
 	p.must(runs.Announce(ctx, p.analyses.queue))
 	p.watch(p.analyses, nil, runs.Watches())

@@ -67,7 +67,7 @@ type caches struct{ *process }
 
 var _ cache.Cache = &caches{}
 
-// GetInformer is for nobody: what is followed is told of by [controller.Rollouts.Follow].
+// GetInformer is for nobody: what is followed is told of by [controller.RolloutReconciler.Follow].
 func (*caches) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
 	return nil, errNobody
 }

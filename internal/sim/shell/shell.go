@@ -69,7 +69,7 @@ type Options struct {
 
 // Parts are what a process is made of, for those who want to break something.
 type Parts struct {
-	controller.Parts
+	controller.Deps
 	// Watches are the kinds that it watches from the beginning.
 	Watches func(all []controller.Watch) []controller.Watch
 	// Asks changes what a pass asks for: when to look again, or behind an error as the queue does.

@@ -25,9 +25,9 @@ import (
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
 
-// Parts are what the reconcilers need of the world. In a process they come from a manager, in the exploration from an API server in
+// Deps are the dependencies of the reconcilers. In a process they come from a manager, in the exploration from an API server in
 // memory (internal/sim/shell): the reconcilers cannot tell. Caches, Mapper and Meters are for that of Rollouts.
-type Parts struct {
+type Deps struct {
 	Clock clock.PassiveClock
 	// Client reads from the caches and writes to the API server; Live reads from the API server.
 	Client client.Client
@@ -73,7 +73,7 @@ type Watch struct {
 
 // Watches are the kinds that are watched from the beginning, besides Rollouts. Others are followed from the first Rollout on that names
 // one: see Follow.
-func (r *Rollouts) Watches(clusterTemplates bool) []Watch {
+func (r *RolloutReconciler) Watches(clusterTemplates bool) []Watch {
 	owner := handler.EnqueueRequestForOwner(r.client.Scheme(), r.client.RESTMapper(), &v1alpha1.Rollout{}, handler.OnlyControllerOwner())
 	using := handler.EnqueueRequestsFromMapFunc(r.rolloutsUsing)
 	watches := []Watch{
@@ -90,7 +90,7 @@ func (r *Rollouts) Watches(clusterTemplates bool) []Watch {
 }
 
 // Watches are the kinds that are watched, besides Experiments.
-func (e *Experiments) Watches(clusterTemplates bool) []Watch {
+func (e *ExperimentReconciler) Watches(clusterTemplates bool) []Watch {
 	owner := handler.EnqueueRequestForOwner(e.client.Scheme(), e.client.RESTMapper(), &v1alpha1.Experiment{}, handler.OnlyControllerOwner())
 	waiting := handler.EnqueueRequestsFromMapFunc(e.experimentsToBegin)
 	watches := []Watch{
@@ -105,13 +105,13 @@ func (e *Experiments) Watches(clusterTemplates bool) []Watch {
 	return watches
 }
 
-// Watches are AnalysisRuns only. Finished measurements requeue their AnalysisRun through [AnalysisRuns.Announce].
-func (r *AnalysisRuns) Watches() []Watch {
+// Watches are AnalysisRuns only. Finished measurements requeue their AnalysisRun through [AnalysisRunReconciler.Announce].
+func (r *AnalysisRunReconciler) Watches() []Watch {
 	return []Watch{{Object: &v1alpha1.AnalysisRun{}, Handler: &handler.EnqueueRequestForObject{}, Predicates: []predicate.Predicate{notOnlyMeasured}}}
 }
 
 // Follow adds a watch for a kind that a cache has, for kinds that are watched when the first Rollout names one. No reconcile
 // may start before.
-func (r *Rollouts) Follow(watch func(from cache.Cache, what client.Object, to handler.EventHandler) error) {
+func (r *RolloutReconciler) Follow(watch func(from cache.Cache, what client.Object, to handler.EventHandler) error) {
 	r.workloads.watch, r.routes.watch = watch, watch
 }

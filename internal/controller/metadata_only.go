@@ -7,35 +7,35 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// terse is a client that asks for no more than an object's metadata in answer to a patch. The whole object comes over the watch
+// metadataOnly is a client that asks for no more than an object's metadata in answer to a patch. The whole object comes over the watch
 // anyway, and to read it twice, as JSON, was a twentieth of the processor time of an update. Of what a patch is given,
 // the answer fills in the UID and the resourceVersion, and nothing else.
-type terse struct{ client.Client }
+type metadataOnly struct{ client.Client }
 
 // Patch patches an object.
-func (t terse) Patch(ctx context.Context, obj client.Object, patch client.Patch, options ...client.PatchOption) error {
+func (t metadataOnly) Patch(ctx context.Context, obj client.Object, patch client.Patch, options ...client.PatchOption) error {
 	return t.patch(obj, patch, func(about client.Object, exactly client.Patch) error {
 		return t.Client.Patch(ctx, about, exactly, options...)
 	})
 }
 
 // Status writes statuses.
-func (t terse) Status() client.SubResourceWriter { return terseStatus{t.Client.Status(), t} }
+func (t metadataOnly) Status() client.SubResourceWriter { return metadataOnlyStatus{t.Client.Status(), t} }
 
-type terseStatus struct {
+type metadataOnlyStatus struct {
 	client.SubResourceWriter
-	terse terse
+	terse metadataOnly
 }
 
 // Patch patches an object's status.
-func (s terseStatus) Patch(ctx context.Context, obj client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+func (s metadataOnlyStatus) Patch(ctx context.Context, obj client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 	return s.terse.patch(obj, patch, func(about client.Object, exactly client.Patch) error {
 		return s.SubResourceWriter.Patch(ctx, about, exactly, options...)
 	})
 }
 
 // patch has a patch of obj sent as one of what is known about it.
-func (t terse) patch(obj client.Object, patch client.Patch, send func(about client.Object, exactly client.Patch) error) error {
+func (t metadataOnly) patch(obj client.Object, patch client.Patch, send func(about client.Object, exactly client.Patch) error) error {
 	kind, err := t.GroupVersionKindFor(obj)
 	if err != nil {
 		return err
