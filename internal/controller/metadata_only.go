@@ -20,16 +20,18 @@ func (t metadataOnly) Patch(ctx context.Context, obj client.Object, patch client
 }
 
 // Status writes statuses.
-func (t metadataOnly) Status() client.SubResourceWriter { return metadataOnlyStatus{t.Client.Status(), t} }
+func (t metadataOnly) Status() client.SubResourceWriter {
+	return metadataOnlyStatus{t.Client.Status(), t}
+}
 
 type metadataOnlyStatus struct {
 	client.SubResourceWriter
-	terse metadataOnly
+	client metadataOnly
 }
 
 // Patch patches an object's status.
 func (s metadataOnlyStatus) Patch(ctx context.Context, obj client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
-	return s.terse.patch(obj, patch, func(about client.Object, exactly client.Patch) error {
+	return s.client.patch(obj, patch, func(about client.Object, exactly client.Patch) error {
 		return s.SubResourceWriter.Patch(ctx, about, exactly, options...)
 	})
 }
