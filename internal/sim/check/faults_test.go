@@ -28,7 +28,7 @@ func TestFaultsOfTheCore(t *testing.T) {
 		"2: an edit of the active Service counts as a promotion":                  {"blue-green-gate", "gate", promotesByEdit, 8},
 		"3: a Service that the spec names no more is given back at once":          {"blue-green-rename", "release", givesBack, 5},
 		"8: progressDeadlineAbort does nothing once the deadline has passed":      {"deadline", "live", abortsInTimeOnly, 25},
-		"12: what carries everything holds the room that the new version needs":   {"room", "live", holdsRoom, 16},
+		"12: what carries everything holds the room that the new version needs":   {"room", "live", holdsRoom, 15},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := Named(tt.world)
