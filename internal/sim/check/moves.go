@@ -59,7 +59,8 @@ func resume() Move {
 // lead is another process that takes the lead.
 func lead() Move { return Move{Line: "lead"} }
 
-func restart() Move { return Move{Line: "restart"} }
+// restart is due in a moment: pods that are made at the same instant are none to restart.
+func restart() Move { return Move{Line: "restart in 10s"} }
 
 func has(image string) func(*sim.World) bool {
 	return func(w *sim.World) bool {

@@ -223,6 +223,21 @@ var Worlds = []*World{
 		Moves: often(image("v2"), promote(), abort(), restart(), kill("v1"), lead()), Total: 2, Crashes: 15,
 	},
 	{
+		Name: "timed", Text: "a pause that ends by itself, pods that have to be ready for a while, and no old ReplicaSets kept", Small: true,
+		Lines: []string{`rollout web replicas=1 minReadySeconds=5 revisionHistoryLimit=0 steps="weight 50; pause 2s"`},
+		Moves: []Move{image("v2"), image("v1"), promote(), abort()}, Total: 2, Crashes: 1, Delays: 1,
+	},
+	{
+		Name: "history", Text: "two steps that measure, and no AnalysisRuns kept", Small: true,
+		Lines: []string{`rollout web replicas=1 template=smoke successfulRunHistoryLimit=0 steps="weight 50; analysis smoke; analysis smoke"`},
+		Moves: []Move{image("v2"), image("v1"), abort()}, Total: 2,
+	},
+	{
+		Name: "metadata", Text: "labels of a version's part, on its pods too", Small: true,
+		Lines: []string{`rollout web replicas=2 canaryMetadata=role=canary stableMetadata=role=stable` + steps},
+		Moves: []Move{image("v2"), image("v1"), promote(), abort()}, Total: 2, Crashes: 1,
+	},
+	{
 		Name: "workload", Text: "a template that comes from a Deployment, which is scaled down",
 		Lines: []string{`rollout web replicas=2 workloadRef=Deployment scaleDown=progressively` + steps, `workload replicas=2`},
 		Moves: often(workload("image=v2"), workload("image=v1"), promote(), abort(), retry(), scale(1), Move{Line: "workload gone", Can: hasWorkload}, Move{Line: "workload image=v1 replicas=2", Can: hasNoWorkload}),
