@@ -130,7 +130,7 @@ func (a *app) try(ctx context.Context, t trial) error {
 
 func unsuccessful(bad, of int) error {
 	if bad > 0 {
-		return fmt.Errorf("%d of %d metrics are not successful", bad, of)
+		return fmt.Errorf("not successful: %d of %d metrics", bad, of)
 	}
 	return nil
 }

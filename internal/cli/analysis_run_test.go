@@ -51,7 +51,7 @@ func TestTryAnAnalysis(t *testing.T) {
 	}{
 		"a metric that is not successful": {
 			[]string{"--arg", "address=" + s.URL},
-			result{code: 1, err: "error: 1 of 2 metrics are not successful\n", out: `errors: Inconclusive
+			result{code: 1, err: "error: not successful: 1 of 2 metrics\n", out: `errors: Inconclusive
   asked             GET URL/health
   value             {"as":"Bearer *****","rate":0.2}
   failureCondition  result.rate > 0.5  is false
@@ -145,7 +145,7 @@ spec:
 	}
 	asked.Store(5)
 	got = newCluster(t).run(t.Context(), "analysis", "run", "-f", "template.yaml", "-w", "--timeout", "900ms", "--arg", "address="+s.URL)
-	if got.code != 1 || got.err != "error: 1 of 1 metrics are not successful\n" {
+	if got.code != 1 || got.err != "error: not successful: 1 of 1 metrics\n" {
 		t.Errorf("%d\n%s%s", got.code, got.out, got.err)
 	}
 }
