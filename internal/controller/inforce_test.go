@@ -175,10 +175,10 @@ func TestAWeightThatIsTakenBackEachTime(t *testing.T) {
 	g := newGated(t)
 	g.try("at first", true, backoffShortest, "", 0)
 	g.later(shownAfter)
-	g.try("seconds later", true, backoffShortest, `waiting for HTTPRoute "web" to stay as it was written`, 0)
+	g.try("seconds later", true, backoffShortest, `waiting for HTTPRoute "web" to stay as it was written`, 1) // it was restored
 	g.ro.Status.Message = ""
 	g.later(waitsFor)
-	g.try("when the time is over", true, 0, "", 1)
+	g.try("when the time is over", true, 0, "", 3) // it was restored again
 }
 
 // What takes nothing away and ends no step waits for nobody, and between updates nothing does.

@@ -152,7 +152,11 @@ func TestARefusedWriteHoldsBackOnlyWhatDependsOnIt(t *testing.T) {
 			if err := apply(); !errors.As(err, &held) {
 				t.Fatalf("it ends with %v", err)
 			}
-			if diff := cmp.Diff(want, api.done); diff != "" || len(events.Events) != 1 {
+			told := 1
+			if slices.Contains(want, "patch route-b") {
+				told++ // this route is written again as it was before, and so counts as restored
+			}
+			if diff := cmp.Diff(want, api.done); diff != "" || len(events.Events) != told {
 				t.Errorf("what is done the next time, with %d events (-want +got):\n%s", len(events.Events), diff)
 			}
 		})
