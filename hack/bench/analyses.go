@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -130,30 +129,11 @@ func (p *process) most(ctx context.Context, long time.Duration) (most footprint,
 // footprint is what the process holds now.
 func (p *process) footprint() (footprint, error) {
 	resident, err := p.resident()
-	goroutines := p.gauge("go_goroutines")
+	goroutines := p.metric("go_goroutines", "")
 	if goroutines == 0 {
 		err = errors.Join(err, errors.New("the controller does not say how many goroutines it has"))
 	}
 	return footprint{resident, int(goroutines)}, err
-}
-
-// gauge is a metric without labels, 0 while the process does not answer.
-func (p *process) gauge(name string) (value float64) {
-	response, err := http.Get(p.metrics)
-	if err != nil {
-		return 0
-	}
-	defer response.Body.Close() //nolint:errcheck // it was only read
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, name+" "); ok {
-			_, _ = fmt.Sscan(rest, &value)
-		}
-	}
-	return value
 }
 
 // askedTimes is a metric server that writes down how late it is asked.

@@ -134,7 +134,7 @@ func (p *process) passes() int {
 	return int(p.metric("controller_runtime_reconcile_total", `="rollout"`))
 }
 
-// metric reads the sum of a metric's series that have a label, 0 while the process does not answer.
+// metric reads the sum of a metric's series that have a label, or of all without one; 0 while the process does not answer.
 func (p *process) metric(name, label string) float64 {
 	response, err := http.Get(p.metrics)
 	if err != nil {
@@ -147,8 +147,10 @@ func (p *process) metric(name, label string) float64 {
 	}
 	sum := 0.0
 	for line := range strings.Lines(string(text)) {
-		series, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
-		if strings.HasPrefix(series, name+"{") && strings.Contains(series, label) {
+		line = strings.TrimSpace(line)
+		at := max(0, strings.LastIndexByte(line, ' '))
+		series, value := line[:at], strings.TrimSpace(line[at:])
+		if series == name && label == "" || strings.HasPrefix(series, name+"{") && strings.Contains(series, label) {
 			number, _ := strconv.ParseFloat(value, 64)
 			sum += number
 		}

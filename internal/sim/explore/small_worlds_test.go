@@ -72,7 +72,7 @@ func TestSmallWorldsFindMutants(t *testing.T) {
 	}
 	for name := range known {
 		if mutants[name] == nil {
-			t.Errorf("%s tells of a mutant %q that is not there", shownIn, name)
+			t.Errorf("%s names a mutant %q that does not exist", shownIn, name)
 		}
 	}
 	for name, engine := range mutants {

@@ -67,12 +67,12 @@ type caches struct{ *process }
 
 var _ cache.Cache = &caches{}
 
-// GetInformer is for nobody: what is followed is told of by [controller.RolloutReconciler.Follow].
+// GetInformer is not supported: [controller.RolloutReconciler.Follow] reports what is watched.
 func (*caches) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
 	return nil, errNobody
 }
 
-// GetInformerForKind is for nobody.
+// GetInformerForKind is not supported.
 func (*caches) GetInformerForKind(context.Context, schema.GroupVersionKind, ...cache.InformerGetOption) (cache.Informer, error) {
 	return nil, errNobody
 }
