@@ -154,6 +154,9 @@ func (s *stage) start(t *testing.T, r reconcile.Reconciler, keys ...types.Namesp
 	ended := make(chan error)
 	go func() { ended <- c.Start(ctx) }()
 	return func() {
+		// The queue of controller-runtime (v0.24.1) may hand an item to a worker that has just left because of the shutdown,
+		// and then its goroutine never ends. So nothing may be due while it shuts down.
+		synctest.Wait()
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
