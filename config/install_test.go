@@ -35,7 +35,7 @@ func TestHelmForTheWholeCluster(t *testing.T) {
 	}
 }
 
-// Whoever installs Sluice for one namespace gives it the rights of Roles alone. That is enough, but for ClusterAnalysisTemplates.
+// An installation for one namespace has only the rights of Roles. That is enough, except for ClusterAnalysisTemplates.
 func TestC45OneNamespace(t *testing.T) {
 	for name, render := range map[string]func(*testing.T, *playtest.Namespace) []*unstructured.Unstructured{
 		"kustomize": func(t *testing.T, ns *playtest.Namespace) []*unstructured.Unstructured {

@@ -17,8 +17,8 @@ import (
 // names are those that the command line answers to.
 var names = regexp.MustCompile(`^(?:bin/)?(?:sluice|kubectl argo rollouts|kubectl sluice) +`)
 
-// Every command line that a page shows is one that the command line takes: its command is there, and its flags, and it has as many arguments as
-// it needs. One in the midst of a sentence may leave arguments out.
+// Every command line that a page shows is one that the CLI accepts: the command and its flags exist, and it has as many arguments as
+// it needs. One within a sentence may leave arguments out.
 func TestCommandLines(t *testing.T) {
 	root := manifests.Root()
 	shown := 0
@@ -56,7 +56,7 @@ type line struct {
 
 var inlineCode = regexp.MustCompile("`([^`]+)`")
 
-// linesOf are the command lines of a page: those that stand alone, and those in the midst of sentences.
+// linesOf are the command lines of a page: those that stand alone, and those within sentences.
 func linesOf(page string) (all []line) {
 	for i, text := range strings.Split(page, "\n") {
 		alone := strings.TrimPrefix(strings.TrimSpace(text), "$ ")

@@ -24,20 +24,20 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"an argument":                {[]string{"run"}, []string{`"run"`, "flags only"}},
-		"a flag that is not there":   {[]string{"--rollouts"}, []string{"unknown flag: --rollouts", "see --help"}},
-		"a flag that is mistyped":    {[]string{"--leader-elct=false"}, []string{"--leader-elct", "did you mean --leader-elect?"}},
-		"letters for a number":       {[]string{"--metrics-port=abc"}, []string{`--metrics-port "abc": write a whole number`}},
-		"a time without a unit":      {[]string{"--leader-election-retry-period=2"}, []string{`--leader-election-retry-period "2"`, "15s or 2m"}},
-		"neither true nor false":     {[]string{"--leader-elect=perhaps"}, []string{`"perhaps": write true or false`}},
-		"a level that is not there":  {[]string{"--loglevel=loud"}, []string{`--loglevel "loud"`, "debug, info, warn and error"}},
-		"a format":                   {[]string{"--logformat=xml"}, []string{`--logformat "xml"`, "text nor json"}},
-		"the library's verbosity":    {[]string{"--kloglevel=11"}, []string{"--kloglevel 11"}},
-		"a collector":                {[]string{"--otlp-endpoint=collector:4317"}, []string{`--otlp-endpoint "collector:4317"`, "http://HOST:PORT"}},
-		"no cluster":                 {[]string{"--kubeconfig=/nowhere"}, []string{"find the cluster", "/nowhere"}},
-		"upstream's --alb-ingress":   {[]string{"--alb-ingress-classes=alb"}, []string{"--alb-ingress-classes", "the Ingresses that a Rollout names"}},
-		"upstream's without a value": {[]string{"--self-service-notification-enabled"}, []string{"sluice-notifier sends notifications"}},
-		"upstream's workers":         {[]string{"--service-threads", "3"}, []string{"--service-threads: ", "--rollout-threads"}},
+		"an argument":                    {[]string{"run"}, []string{`"run"`, "flags only"}},
+		"a flag that is not there":       {[]string{"--rollouts"}, []string{"unknown flag: --rollouts", "see --help"}},
+		"a flag that is mistyped":        {[]string{"--leader-elct=false"}, []string{"--leader-elct", "did you mean --leader-elect?"}},
+		"letters for a number":           {[]string{"--metrics-port=abc"}, []string{`--metrics-port "abc": write a whole number`}},
+		"a time without a unit":          {[]string{"--leader-election-retry-period=2"}, []string{`--leader-election-retry-period "2"`, "15s or 2m"}},
+		"neither true nor false":         {[]string{"--leader-elect=perhaps"}, []string{`"perhaps": write true or false`}},
+		"a level that is not there":      {[]string{"--loglevel=loud"}, []string{`--loglevel "loud"`, "debug, info, warn and error"}},
+		"a format":                       {[]string{"--logformat=xml"}, []string{`--logformat "xml"`, "text nor json"}},
+		"the library's verbosity":        {[]string{"--kloglevel=11"}, []string{"--kloglevel 11"}},
+		"a collector":                    {[]string{"--otlp-endpoint=collector:4317"}, []string{`--otlp-endpoint "collector:4317"`, "http://HOST:PORT"}},
+		"no cluster":                     {[]string{"--kubeconfig=/nowhere"}, []string{"find the cluster", "/nowhere"}},
+		"Argo Rollouts' --alb-ingress":   {[]string{"--alb-ingress-classes=alb"}, []string{"--alb-ingress-classes", "the Ingresses that a Rollout names"}},
+		"Argo Rollouts' without a value": {[]string{"--self-service-notification-enabled"}, []string{"sluice-notifier sends notifications"}},
+		"Argo Rollouts' workers":         {[]string{"--service-threads", "3"}, []string{"--service-threads: ", "--rollout-threads"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := newCommand()
@@ -139,7 +139,7 @@ func TestEveryFlagRefusesNonsense(t *testing.T) {
 	})
 }
 
-// The flags of upstream's controller (behaviour.md A31) are taken under their names, or refused with what to do instead.
+// The flags of the Argo Rollouts controller are accepted under their names, or rejected with what to do instead.
 func TestUpstreamsFlags(t *testing.T) {
 	for name, value := range map[string]string{
 		"namespaced": "true", "instance-id": "a", "rollout-resync": "900", "loglevel": "info", "logformat": "json", "kloglevel": "0",

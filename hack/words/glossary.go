@@ -28,7 +28,7 @@ func parseGlossary(page string) (all []term) {
 	return all
 }
 
-// todo is what nobody has gone through yet.
+// todo lists the exceptions.
 type todo []entry
 
 // entry is a file, a folder, or an ending such as *_test.go. With a word after it, it stands for that word alone: one that a

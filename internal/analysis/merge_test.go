@@ -152,7 +152,7 @@ func TestC48Arguments(t *testing.T) {
 		"a plain value takes the place of a Secret's": {
 			withArgs(using(smoke), given{Name: "x", Value: "2"}), of(secret("x")), nil, []argument{plain("x", "2")}, "",
 		},
-		"a Secret is left to whoever measures": {using(smoke), of(secret("x")), nil, []argument{secret("x")}, ""},
+		"a Secret is left to the measurer": {using(smoke), of(secret("x")), nil, []argument{secret("x")}, ""},
 		"hashes of the two versions": {
 			withArgs(using(smoke), given{Name: "x", ValueFrom: &v1alpha1.ArgumentValueFrom{PodTemplateHashValue: &latest}},
 				given{Name: "y", ValueFrom: &v1alpha1.ArgumentValueFrom{PodTemplateHashValue: &stable}}),

@@ -43,8 +43,8 @@ func TestMetricsThatCannotBeMeasured(t *testing.T) {
 		"no failure counts, successes do": {change: func(m *v1alpha1.Metric) {
 			m.Interval, m.Count, m.FailureLimit, m.ConsecutiveSuccessLimit = "1s", number("3"), number("-1"), number("3")
 		}},
-		"fewer errors than none":                 {change: func(m *v1alpha1.Metric) { m.ConsecutiveErrorLimit = number("-1") }, want: "consecutiveErrorLimit -1 is too low: write 0 or more"},
-		"fewer failures than can be put up with": {change: func(m *v1alpha1.Metric) { m.FailureLimit = number("-2") }, want: "failureLimit -2 is too low: write -1 or more"},
+		"fewer errors than none":  {change: func(m *v1alpha1.Metric) { m.ConsecutiveErrorLimit = number("-1") }, want: "consecutiveErrorLimit -1 is too low: write 0 or more"},
+		"a failureLimit below -1": {change: func(m *v1alpha1.Metric) { m.FailureLimit = number("-2") }, want: "failureLimit -2 is too low: write -1 or more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			metric := metrics("a")[0]

@@ -26,7 +26,7 @@ func TestBegin(t *testing.T) {
 		"it was begun and not recorded":               {runs: []*v1alpha1.AnalysisRun{run("demo-smoke", going)}, name: "demo-smoke", begun: true},
 		"the name is that of an attempt that is over": {runs: []*v1alpha1.AnalysisRun{run("demo-smoke", over)}, name: "demo-smoke.1"},
 		"the name is that of another spec":            {runs: []*v1alpha1.AnalysisRun{other}, name: "demo-smoke.1"},
-		"the name is somebody else's":                 {taken: "demo-smoke", name: "demo-smoke.1"},
+		"the name is someone else's":                  {taken: "demo-smoke", name: "demo-smoke.1"},
 		"the attempt before it was deleted since":     {runs: []*v1alpha1.AnalysisRun{run("demo-smoke.1", going)}, name: "demo-smoke.1", begun: true},
 		"the first of two": {
 			runs: []*v1alpha1.AnalysisRun{run("demo-smoke.10", going), run("demo-smoke.2", going)}, name: "demo-smoke.2", begun: true,

@@ -44,7 +44,7 @@ metadata: {name: errors-1}
 spec: {metrics: []}`
 )
 
-// What the commands that begin and end things write: behaviour.md A27.
+// What the commands write that create, retry, and terminate objects.
 func TestWritesOfCreateAndTerminate(t *testing.T) {
 	const (
 		createdRun = `create analysisruns {"apiVersion":"argoproj.io/v1alpha1","kind":"AnalysisRun","metadata":{`

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/clean"
 )
 
-// hostile is what somebody may write into an image, an annotation, a message or a name: it colors the terminal in three ways, and has the rest
-// read from right to left.
+// hostile is text that a user may write into an image, an annotation, a message or a name: it colors the terminal in three ways, and has the
+// rest read from right to left.
 const hostile = "\x1b[31m\u009b31m\u202e\u2066\u200f\u061c\x7f\U000e0041"
 
 // TestNothingSteersTheTerminal gives every command an object whose values are hostile.
@@ -112,7 +112,7 @@ func TestNothingRunsInTheBrowser(t *testing.T) {
 	}
 }
 
-// withoutColors takes away what the picture of a rollout is colored with.
+// withoutColors removes the colors of the picture of a rollout.
 func withoutColors(text string) string {
 	for _, color := range []string{"0", "2", "31", "32", "33", "36"} {
 		text = strings.ReplaceAll(text, "\x1b["+color+"m", "")

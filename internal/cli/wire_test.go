@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/cli/live"
 )
 
-// What each command writes is wire format: behaviour.md A27.
+// What each command writes is wire format.
 func TestWrites(t *testing.T) {
 	type test struct {
 		given []string // manifests
@@ -27,7 +27,7 @@ kind: Deployment
 metadata: {name: web-deployment}
 spec: {template: {spec: {containers: [{name: nginx, image: "nginx:1"}]}}}`
 	tests := map[string]test{
-		"promote: a pause is taken away": {
+		"promote: a pause is removed": {
 			given: []string{web("", paused)}, args: []string{"promote", "web"},
 			want: []string{`merge rollouts/status web {"status":{"pauseConditions":null}}`},
 			out:  "rollout 'web' promoted\n",
@@ -197,7 +197,7 @@ func get(t *testing.T, c cluster, name string) *unstructured.Unstructured {
 func TestSetImageTriesAgainAfterAConflict(t *testing.T) {
 	for name, tt := range map[string]struct{ conflicts, updates, code int }{
 		"four conflicts": {conflicts: 4, updates: 5, code: 0},
-		"for ever":       {conflicts: 100, updates: 5, code: 1},
+		"without end":    {conflicts: 100, updates: 5, code: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, web("", promoted))

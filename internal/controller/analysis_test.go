@@ -76,11 +76,11 @@ func TestAnalysesOfABlueGreenUpdate(t *testing.T) {
 		t.Errorf("argument hash is %s, want %s; owners %v", got, second, run.OwnerReferences)
 	}
 
-	verifying := ns.WaitForRollout("web", "to analyse behind the switch", func(ro *v1alpha1.Rollout) bool {
+	verifying := ns.WaitForRollout("web", "to analyze after the switch", func(ro *v1alpha1.Rollout) bool {
 		return ro.Status.Message == "waiting for analysis to complete" && ro.Status.BlueGreen.PostPromotionAnalysisRunStatus != nil
 	})
 	if s := verifying.Status; s.StableRS != first || s.BlueGreen.ActiveSelector != second || s.Replicas != 4 {
-		t.Errorf("behind the switch: stable %s, active %s, %d pods; want both stacks whole", s.StableRS, s.BlueGreen.ActiveSelector, s.Replicas)
+		t.Errorf("after the switch: stable %s, active %s, %d pods; want both stacks whole", s.StableRS, s.BlueGreen.ActiveSelector, s.Replicas)
 	}
 	ns.EndAnalysisRun(post, v1alpha1.AnalysisPhaseSuccessful, "")
 	ns.WaitForRollout("web", "to be Healthy on the second version", func(ro *v1alpha1.Rollout) bool {
@@ -92,7 +92,7 @@ func TestAnalysesOfABlueGreenUpdate(t *testing.T) {
 	)
 }
 
-func TestAnAnalysisThatFailsBehindTheSwitch(t *testing.T) {
+func TestAnAnalysisThatFailsAfterTheSwitch(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
 	createServices(t, ns, "active", "preview")

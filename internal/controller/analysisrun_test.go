@@ -280,7 +280,7 @@ func TestACanaryJudgedByPrometheus(t *testing.T) {
 	judgeCanary(t, ns, g, "error_rate %g\n", "result[0] < 0.05", provider, "value [0.4] of query `max(error_rate)`")
 	for _, run := range ns.AnalysisRuns() {
 		if got := run.Status.MetricResults[0].Metadata["ResolvedPrometheusQuery"]; got != "max(error_rate)" {
-			t.Errorf("%s tells of the query %q", run.Name, got)
+			t.Errorf("%s reports the query %q", run.Name, got)
 		}
 	}
 }

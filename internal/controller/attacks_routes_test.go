@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
 )
 
-// labeled is a Rollout that a cluster controller of a test looks after.
+// labeled is a Rollout that the cluster controller of a test manages.
 func labeled(manifest string, of *playtest.Namespace) string {
 	return strings.Replace(manifest, "metadata: {name: web}", fmt.Sprintf("metadata: {name: web, labels: {%s: %s}}", v1alpha1.InstanceIDLabel, of.Name), 1)
 }
@@ -90,7 +90,7 @@ func TestAttackOnARouteOfAnotherNamespace(t *testing.T) {
 	ns.WaitForRollout("web", "to be told the same of a route that exists and one that does not", both(told("HTTPRoute", "payments"), told("HTTPRoute", "nothing")))
 	ns.Patch("web", `{"spec":{"strategy":{"canary":{"trafficRouting":{"gatewayAPI":{"inProgressLabelKey":"team","inProgressLabelValue":"attacker"}}}}}}`)
 	ns.SetImage("web", "nginx:2")
-	ns.WaitForRollout("web", "to have been looked at again", playtest.Observed)
+	ns.WaitForRollout("web", "to have been reconciled", playtest.Observed)
 	untouched := func(o *unstructured.Unstructured) bool {
 		return o.GetResourceVersion() == payments.GetResourceVersion()
 	}

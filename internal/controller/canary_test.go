@@ -177,7 +177,7 @@ func TestWhatCannotBeCarriedOutIsRefusedByName(t *testing.T) {
 		t.Errorf("%d ReplicaSets were made all the same", n)
 	}
 	ns.Patch("web", `{"spec":{"strategy":{"canary":{"canaryService":null,"stableService":null,"trafficRouting":null}}}}`)
-	ns.WaitForRollout("web", "to be Healthy once mended", playtest.Healthy)
+	ns.WaitForRollout("web", "to be Healthy once repaired", playtest.Healthy)
 }
 
 func TestATemplateThatTheAPIServerRefuses(t *testing.T) {
@@ -194,7 +194,7 @@ func TestATemplateThatTheAPIServerRefuses(t *testing.T) {
 	ns.Patch("web", `{"spec":{"replicas":3}}`)
 	ns.WaitForRollout("web", "to scale what runs", func(ro *v1alpha1.Rollout) bool { return ro.Status.AvailableReplicas == 3 })
 	ns.SetImage("web", "nginx:2")
-	ns.WaitForRollout("web", "to be Healthy on the mended template", func(ro *v1alpha1.Rollout) bool {
+	ns.WaitForRollout("web", "to be Healthy on the fixed template", func(ro *v1alpha1.Rollout) bool {
 		return playtest.Healthy(ro) && ro.Status.StableRS != first.Status.StableRS
 	})
 }

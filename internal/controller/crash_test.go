@@ -43,7 +43,7 @@ func TestC5KilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// TestC11SettledMeansNoWrites leaves settled rollouts alone for a minute, in which the controller is started anew: it must find
+// TestC11SettledMeansNoWrites leaves settled rollouts alone for a minute, in which the controller is restarted: it must find
 // nothing to write.
 func TestC11SettledMeansNoWrites(t *testing.T) {
 	t.Parallel()

@@ -46,7 +46,7 @@ func (s *eventSink) asks(ctx context.Context, e *corev1.Event, do func() error) 
 	if s.answer != nil {
 		if arrives, err := s.answer(ctx, e); err != nil {
 			if arrives {
-				_ = s.locked(do) // nobody hears of it
+				_ = s.locked(do) // nobody sees the answer
 			}
 			return err
 		}
@@ -160,7 +160,7 @@ func TestTransitionsArePublishedAtOnceOneByOneInOrder(t *testing.T) {
 	})
 }
 
-// What tenants wrote comes into an event escaped, and cut behind that.
+// Text from tenants is escaped in an event, and truncated after that.
 func TestEventsSteerNoTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &eventSink{}
@@ -245,7 +245,7 @@ func TestAnEventWithoutAnAnswerIsSentAgainAndHoldsOnlyItsOwnObjectUp(t *testing.
 		down.Store(true)
 		sink := &eventSink{answer: func(_ context.Context, e *corev1.Event) (bool, error) {
 			if e.InvolvedObject.Name == "web" && down.Load() {
-				return true, errors.New("connection reset") // it was done, and nobody heard of it
+				return true, errors.New("connection reset") // it was done, but the answer was lost
 			}
 			return true, nil
 		}}
@@ -306,7 +306,7 @@ func TestAnEventThatIsNotTakenLosesNoLaterOne(t *testing.T) {
 	}
 }
 
-// A namespace whose events take for ever has others' published at once, and loses none but its own.
+// A namespace whose events never finish does not delay those of others, and loses only its own.
 func TestANamespaceThatFloodsLosesItsOwnEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})

@@ -158,8 +158,8 @@ func TestAnExperimentStepKilledAtAnyMoment(t *testing.T) {
 	restsWithExperiments(ns)
 }
 
-// restsWithExperiments demands that nothing is written any more once the experiments have ended and their pods are gone, not even by a
-// controller that starts anew.
+// restsWithExperiments checks that nothing more is written once the experiments have ended and their pods are gone, not even by a
+// controller that has just started.
 func restsWithExperiments(ns *playtest.Namespace) {
 	ns.WaitForReplicaSets("of experiments to be empty", func(set *appsv1.ReplicaSet) bool {
 		return set.Annotations[v1alpha1.ExperimentNameAnnotation] == "" || *set.Spec.Replicas == 0 && set.Status.Replicas == 0

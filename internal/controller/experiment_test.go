@@ -201,7 +201,7 @@ func TestAnExperimentKilledAtAnyMoment(t *testing.T) {
 		name := fmt.Sprintf("demo-%d", i)
 		ns.CreateExperiment(experimentOf(name, strings.ReplaceAll(judgedExperiment, "1h", "2s")))
 		history.KillWhileMoving(random, 4, 6)
-		// A run that ends before the Experiment has recorded it is taken for an earlier attempt's, and begun anew.
+		// A run that ends before the Experiment has recorded it looks like an earlier attempt's, and is started again.
 		ns.WaitForExperiment(name, "to know its analysis", func(ex *v1alpha1.Experiment) bool { return len(ex.Status.AnalysisRuns) == 1 })
 		ns.EndAnalysisRun(name+"-check", v1alpha1.AnalysisPhaseSuccessful, "")
 		history.KillWhileMoving(random, 2, 4)

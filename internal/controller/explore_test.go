@@ -136,7 +136,7 @@ func (p *trip) restoreServices() {
 	}
 }
 
-// end mends all that is broken, lets the update come to its end, sees that nothing is written then, and looks back.
+// end repairs everything that is broken, lets the update end, checks that nothing is written afterwards, and reviews the whole trip.
 func (p *trip) end() {
 	p.restoreServices()
 	p.ns.Patch("web", `{"spec":{"paused":false}}`)

@@ -19,7 +19,7 @@ func TestATokenThatNobodyKnows(t *testing.T) {
 		"a token that nobody knows":   {filter: 500, text: authenticationFailed, want: 401},
 		"no token":                    {filter: 401, text: "Unauthorized", want: 401},
 		"an authorization that fails": {filter: 500, text: "Authorization for user x failed", want: 500},
-		"somebody without the right":  {filter: 403, text: "Authorization denied for user x", want: 403},
+		"a user without the right":    {filter: 403, text: "Authorization denied for user x", want: 403},
 		"who may":                     {handler: 200, text: "metrics", want: 200},
 		"metrics that fail":           {handler: 500, text: authenticationFailed, want: 500},
 	} {

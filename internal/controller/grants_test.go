@@ -147,13 +147,13 @@ func TestReferenceGrantsNeedNotBeThere(t *testing.T) {
 				t.Errorf("%d lists after a minute (%v)", cluster.lists, err)
 			}
 			if want := map[bool]int{true: 1}[known && namespace == ""]; watches != want {
-				t.Errorf("%d watches, not %d, where the controller looks after %q and the kind is known: %t", watches, want, namespace, known)
+				t.Errorf("%d watches, not %d, when the controller manages %q and the kind is known: %t", watches, want, namespace, known)
 			}
 			elsewhere := &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "web"}, Spec: v1alpha1.RolloutSpec{Strategy: v1alpha1.RolloutStrategy{
 				Canary: &v1alpha1.CanaryStrategy{TrafficRouting: &v1alpha1.RolloutTrafficRouting{GatewayAPI: &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "shop", Namespace: "edge"}}},
 			}}}
 			if !r.waitsForConsent(t.Context(), plan.Observed{Rollout: elsewhere}) {
-				t.Error("a Rollout is not looked at again although ReferenceGrants are not watched")
+				t.Error("a Rollout is not requeued although ReferenceGrants are not watched")
 			}
 			cluster.filled = true
 			if watched := known && namespace == ""; r.waitsForConsent(t.Context(), plan.Observed{Rollout: elsewhere}) == watched {

@@ -42,7 +42,7 @@ func TestC33TheStandbyTakesOver(t *testing.T) {
 	}
 }
 
-// TestC33ALostLeaseEndsTheController: somebody else has the lease, as behind a network that was cut. Whoever led exits, since two must not.
+// TestC33ALostLeaseEndsTheController: someone else has the lease, as after a network partition. The former leader exits: there must not be two.
 func TestC33ALostLeaseEndsTheController(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
@@ -53,7 +53,7 @@ func TestC33ALostLeaseEndsTheController(t *testing.T) {
 
 	lease := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "argo-rollouts", Name: v1alpha1.LeaseName + "-" + ns.Name}}
 	lease.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))
-	patch := `{"spec": {"holderIdentity": "somebody-else", "renewTime": "` + metav1.NowMicro().Format(metav1.RFC3339Micro) + `"}}`
+	patch := `{"spec": {"holderIdentity": "another", "renewTime": "` + metav1.NowMicro().Format(metav1.RFC3339Micro) + `"}}`
 	if err := ns.Client.Patch(t.Context(), lease, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func TestAStandbyTakesALeaseThatIsGivenBack(t *testing.T) {
 	if err := e.Check(nil); err != nil {
 		t.Errorf("a standby is not ready: %v", err)
 	}
-	l.answer(t, held) // it looks again after half a second, not after seconds
+	l.answer(t, held) // it tries again after half a second, not after seconds
 	step(t, clock, lookout)
 	l.answer(t, resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1})
 	if holder := received(t, got); holder != "" {
@@ -119,7 +119,7 @@ func received[T any](t *testing.T, got <-chan T) T {
 	}
 }
 
-// step moves the clock on once somebody waits for it.
+// step advances the clock once something waits for it.
 func step(t *testing.T, clock *clocktesting.FakeClock, d time.Duration) {
 	t.Helper()
 	until(t, clock.HasWaiters)

@@ -57,7 +57,7 @@ func TestMetricsForSomeAlone(t *testing.T) {
 	for who, c := range map[string]struct {
 		token string
 		want  int
-	}{"nobody in particular": {"", 401}, "a forged token": {reader + "x", 401}, "somebody without the right": {nobody, 403}, "who may": {reader, 200}} {
+	}{"nobody in particular": {"", 401}, "a forged token": {reader + "x", 401}, "a user without the right": {nobody, 403}, "a user with the right": {reader, 200}} {
 		ns.WaitUntil(fmt.Sprintf("%s to get %d", who, c.want), func() error { // the server starts, and rights take effect in time
 			status, body, err := ask("https", c.token)
 			switch {

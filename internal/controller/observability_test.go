@@ -28,7 +28,7 @@ func get(ns *playtest.Namespace, port int, path, what string, wanted func(status
 	})
 }
 
-// Dashboards and alerts that were made for upstream's controller find what they look for.
+// Dashboards and alerts that were written for the Argo Rollouts controller find their metrics.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)

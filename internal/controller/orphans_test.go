@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
-// TestOrphansAreAdopted deletes a Rollout and leaves what it owns behind, as people do who move it elsewhere or take the CRDs away for a
-// while. Made anew it takes its ReplicaSet in, and no pod goes or comes.
+// TestOrphansAreAdopted deletes a Rollout but not what it owns, as users do who move it or remove the CRDs for a
+// while. Created again, the Rollout adopts its ReplicaSet, and no pod is created or deleted.
 func TestOrphansAreAdopted(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)

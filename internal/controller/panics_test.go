@@ -122,7 +122,7 @@ func (s *stage) parts() Deps {
 	}
 }
 
-// start has a reconciler look after some objects in one worker, as a process does, until the function that it returns is called.
+// start runs a reconciler over some objects in one worker, as a process does, until the returned function is called.
 func (s *stage) start(t *testing.T, r reconcile.Reconciler, keys ...types.NamespacedName) (stop func()) {
 	t.Helper()
 	log := logr.FromSlogHandler(slog.NewTextHandler(s, nil))

@@ -73,7 +73,7 @@ func TestAPass(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {
 		kind scripted
-		// after is when it is looked at again.
+		// after is when it is requeued.
 		after time.Duration
 		did   string
 		err   error
@@ -97,7 +97,7 @@ func TestAPass(t *testing.T) {
 			w.memory.recorded(key, w.clock.Now())
 			result, err := reconcileObject(t.Context(), &w, &c.kind, key)
 			if !errors.Is(err, c.err) || result.RequeueAfter != c.after {
-				t.Errorf("looked at again after %s, error %v; want %s and %v", result.RequeueAfter, err, c.after, c.err)
+				t.Errorf("requeued after %s, error %v; want %s and %v", result.RequeueAfter, err, c.after, c.err)
 			}
 			if did := strings.Join(c.kind.did, ", "); did != c.did {
 				t.Errorf("did %q, not %q", did, c.did)

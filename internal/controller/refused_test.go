@@ -83,8 +83,8 @@ func (s policedStatus) Patch(_ context.Context, o client.Object, patch client.Pa
 	return nil
 }
 
-// A write that the API server refuses keeps nothing else from being done that does not depend on it, and nothing is taken away or recorded as
-// done. The status says what was refused, once.
+// A write that the API server rejects blocks only what depends on it, and nothing is deleted or recorded as
+// done. The status says what was rejected, once.
 func TestARefusedWriteHoldsBackOnlyWhatDependsOnIt(t *testing.T) {
 	forbidden := func(name string) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, name, errors.New("a policy says no\x1b[2J"))

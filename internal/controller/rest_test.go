@@ -61,8 +61,8 @@ var configurations = map[string]configuration{
 
 const smoked = `{templates: [{templateName: smoke}], args: [{name: hash, valueFrom: {podTemplateHashValue: Latest}}]}`
 
-// TestC11AtRest: whatever is set up, a Rollout with nothing to do is not written, nor is anything that it uses, for a minute, and not even
-// when the controller starts anew.
+// TestC11AtRest: in every setup, a Rollout with nothing to do is not written for a minute, nor is anything that it uses, not even
+// when the controller restarts.
 func TestC11AtRest(t *testing.T) {
 	t.Parallel()
 	for name, c := range configurations {

@@ -28,12 +28,12 @@ func TestRoutesThatOthersChangeAreToldOnceAMinute(t *testing.T) {
 	}{
 		{"the first weight", route("a", "1"), 0, false},
 		{"another weight", route("b", "2"), time.Second, false},
-		{"somebody reverts it", route("b", "4"), 2 * time.Second, true},
+		{"another controller reverts it", route("b", "4"), 2 * time.Second, true},
 		{"and again", route("b", "6"), 3 * time.Second, false},
 		{"and for a minute", route("b", "98"), 61 * time.Second, false},
 		{"and longer", route("b", "99"), 62 * time.Second, true},
 		{"the first weight once more", route("a", "100"), 10 * time.Minute, false},
-		{"the clock is set back, and somebody reverts it", route("a", "101"), time.Second, true},
+		{"the clock is set back, and another controller reverts it", route("a", "101"), time.Second, true},
 	} {
 		if tell := m.restores(owner, step.to, start.Add(step.after)); tell != step.tell {
 			t.Errorf("%s: told %t", step.story, tell)

@@ -87,8 +87,8 @@ func (p promise) check(t *testing.T, points []playtest.Point) {
 	}
 }
 
-// checkTraffic demands that nothing is sent where nobody is, that traffic moves only to pods that can carry it, that pods are not taken
-// away under it, and that an abort gives none to the canary.
+// checkTraffic checks that nothing is sent to a version without pods, that traffic moves only to pods that can carry it, that pods are not
+// deleted while they carry it, and that an abort sends none to the canary.
 func (p promise) checkTraffic(t *testing.T, before, now playtest.Point, route string) {
 	t.Helper()
 	had := before.Traffic(route)
@@ -208,7 +208,7 @@ func scaleTo(t *testing.T, ns *playtest.Namespace, replicas int32) {
 		t.Fatal(err)
 	}
 	if scale.Status.Selector != "app=web" || scale.Status.Replicas < scale.Spec.Replicas {
-		t.Errorf("the scale subresource tells of %d pods of %q; want at least %d of app=web", scale.Status.Replicas, scale.Status.Selector, scale.Spec.Replicas)
+		t.Errorf("the scale subresource reports %d pods of %q; want at least %d of app=web", scale.Status.Replicas, scale.Status.Selector, scale.Spec.Replicas)
 	}
 	scale.Spec.Replicas, scale.ResourceVersion = replicas, "" // whatever else is written meanwhile
 	if err := ns.Client.SubResource("scale").Update(t.Context(), ro, client.WithSubResourceBody(scale)); err != nil {

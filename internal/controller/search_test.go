@@ -21,8 +21,8 @@ import (
 	routersof "github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
-// TestRoutersChangedWhileNobodyLooks: the controller dies in the middle of an update, its Rollout's router is changed, and the one that is
-// started then hears of no Rollout that names the old one. It gives back what is left there all the same.
+// TestRoutersChangedWhileNobodyLooks: the controller dies in the middle of an update, and its Rollout's router is changed. The next controller
+// finds no Rollout that names the old router, and still cleans up what is left there.
 func TestRoutersChangedWhileNobodyLooks(t *testing.T) {
 	const nginx, gateway = `{nginx: {stableIngress: web}}`, `{gatewayAPI: {httpRoute: web}}`
 	for name, c := range map[string]struct{ from, to string }{

@@ -22,7 +22,7 @@ import (
 // another.
 const stableHash, nextHash = "6cf78c66c5", "74f5d8c69b"
 
-// left is what upstream's controller leaves behind in the middle of an update (behaviour.md A3, A9.4, A11, A12).
+// left is what the Argo Rollouts controller leaves in the middle of an update.
 type left struct {
 	rollout string
 	// stable and next are how many pods the versions have.
@@ -132,7 +132,7 @@ func (l left) takeOver(t *testing.T) {
 	}
 }
 
-// set is a ReplicaSet as upstream's controller makes it (behaviour.md A3.2).
+// set is a ReplicaSet as the Argo Rollouts controller makes it.
 func (left) set(ns *playtest.Namespace, ro *v1alpha1.Rollout, hash, image string, replicas int32, revision string) *appsv1.ReplicaSet {
 	labels := map[string]string{"app": "web", v1alpha1.PodTemplateHashLabel: hash}
 	template := *ro.Spec.Template.DeepCopy()
@@ -183,7 +183,7 @@ func (l left) writeStatus(ns *playtest.Namespace) {
 	}
 	stepHash := ""
 	if c := ro.Spec.Strategy.Canary; c != nil {
-		stepHash = spec.StepHash(c.Steps) // which test vectors of upstream's hold to theirs
+		stepHash = spec.StepHash(c.Steps) // test vectors of Argo Rollouts show that it equals theirs
 	}
 	ns.PatchStatus("web", `{"status": {
 		"selector": "app=web", "stableRS": "`+stableHash+`", "currentPodHash": "`+nextHash+`", "currentStepHash": "`+stepHash+`", `+l.status+`,

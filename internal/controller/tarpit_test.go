@@ -16,9 +16,9 @@ import (
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
-// The attack S6 of the security review under the rights of the install: one namespace asks a server that does not answer with 51 AnalysisRuns
-// of 100 metrics each, and the AnalysisRun of another namespace is measured all the same. The controller looks after all namespaces, as it is
-// installed; an instance ID keeps it away from the other tests.
+// The attack S6 of the security review, with the permissions of the installation: one namespace queries a server that does not answer with 51
+// AnalysisRuns of 100 metrics each, and the AnalysisRun of another namespace is still measured. The controller manages all namespaces, as it is
+// installed; an instance ID separates it from the other tests.
 func TestATarpitDoesNotStopANeighborsMeasurements(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)

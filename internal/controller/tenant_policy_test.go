@@ -23,7 +23,7 @@ func TestOnlyTheControllerWritesHowAnalysesWent(t *testing.T) {
 		APIGroups: []string{v1alpha1.Group}, Resources: []string{"analysisruns", "experiments"},
 		Verbs: []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
 	})
-	web := ns.CreateRollout(canary(1, `{}`)) // which no controller looks after
+	web := ns.CreateRollout(canary(1, `{}`)) // which no controller manages
 	owner := func(kind string) []metav1.OwnerReference {
 		return []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: kind, Name: "web", UID: web.UID, Controller: new(true)}}
 	}

@@ -44,7 +44,7 @@ func claim(metric, namespace, job string) v1alpha1.MetricResult {
 	}}}
 }
 
-// attackWith creates an AnalysisRun with a forged status, as somebody who may.
+// attackWith creates an AnalysisRun with a forged status, as a user who is allowed to.
 func attackWith(t *testing.T, as client.Client, run *v1alpha1.AnalysisRun, results ...v1alpha1.MetricResult) {
 	t.Helper()
 	run.Status = v1alpha1.AnalysisRunStatus{

@@ -213,7 +213,7 @@ type runs struct {
 	seen  int
 }
 
-// noNews has no queue told of anything.
+// noNews delivers nothing to any queue.
 type noNews struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 }
@@ -404,7 +404,7 @@ func TestWhatIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Where a cache does not show what somebody else has written to a run, measurements are written less and less often, until it does.
+// While a cache does not show someone else's write to a run, measurements are written less and less often.
 func TestConflictsOfMeasurementsAreSeldomer(t *testing.T) {
 	running := v1alpha1.AnalysisRunStatus{Phase: v1alpha1.AnalysisPhaseRunning, StartedAt: new(metav1.NewTime(time.Unix(900, 0)))}
 	run := &v1alpha1.AnalysisRun{

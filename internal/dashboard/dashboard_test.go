@@ -129,7 +129,7 @@ func newDesk(t *testing.T, change func(*Options), manifests ...string) *desk {
 	return d
 }
 
-// wait looks again whenever the hub has news, with a bound that only a hang reaches.
+// wait checks a condition whenever the hub has news, with a bound that only a hang reaches.
 func (d *desk) wait(what string, until func() bool) {
 	d.t.Helper()
 	v, leave := d.server.hub.join(func(types.NamespacedName) bool { return true })

@@ -52,8 +52,8 @@ func TestStatusesSteerNoTerminal(t *testing.T) {
 	}
 }
 
-// Whoever takes the names of an Experiment's ReplicaSets, or writes another count of them into its status, ends its template, and not before
-// twenty names were tried; no pass goes on for ever.
+// If someone takes the names of an Experiment's ReplicaSets, or writes another count of them into its status, its template ends, but only
+// after twenty names were tried; no reconcile loops without end.
 func TestNamesThatAreTaken(t *testing.T) {
 	for name, count := range map[string]*int32{"from the beginning": nil, "with a forged count": new(int32(math.MaxInt32)), "with a negative count": new(int32(-5))} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestNamesThatAreTaken(t *testing.T) {
 	}
 }
 
-// What a plan logs and traces hangs on whether it writes at all, be it to other objects alone.
+// Whether a plan is logged and traced depends on whether it writes anything, even if only to other objects.
 func TestEveryWriteCounts(t *testing.T) {
 	changes := []change.Change{change.DeleteService{}}
 	for name, p := range map[string]experiment.Plan{

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/view"
 )
 
-// Stories in the language of the transcripts, in which somebody asks now and then.
+// Stories in the language of the transcripts, with `explain` commands in between.
 func TestExplanations(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		script := sim.NewScript()
@@ -134,7 +134,7 @@ As soon as the API server accepts them:
 	}
 }
 
-// promoted is a Rollout whose pause somebody has taken away.
+// promoted is a Rollout whose pause was ended by a promotion.
 func promoted(ro *v1alpha1.Rollout) *v1alpha1.Rollout {
 	ro = ro.DeepCopy()
 	ro.Status.PauseConditions, ro.Spec.Paused = nil, false

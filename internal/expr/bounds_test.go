@@ -224,7 +224,7 @@ func TestProgramsAreSharedSafely(t *testing.T) {
 	wg.Wait()
 }
 
-// TestEveryFunctionOfTheLanguageIsKnown has somebody think about what a new one costs.
+// TestEveryFunctionOfTheLanguageIsKnown makes sure that the cost of a new function is considered.
 func TestEveryFunctionOfTheLanguageIsKnown(t *testing.T) {
 	linear := []string{
 		"all", "none", "any", "one", "filter", "map", "find", "findIndex", "findLast", "findLastIndex", "count", "sum", "reduce", // rounds are counted

@@ -158,7 +158,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Whoever follows the advice of one hazard must not meet another.
+// A user who follows the advice of one warning must not get another.
 func TestAdviceIsNotAHazard(t *testing.T) {
 	scale := func(s string) string { return "{setCanaryScale: {" + s + "}}" }
 	for name, tt := range map[string]struct{ before, after string }{

@@ -12,10 +12,11 @@ import (
 	"github.com/sluice-delivery/sluice/internal/change"
 )
 
-// adopts reports whether the pass takes in ReplicaSets that nobody controls: those that a Rollout leaves behind which is deleted with
-// --cascade=orphan, for the one that is made anew. Their pods count, so nothing else is decided before they are in.
+// adopts reports whether this reconcile adopts ReplicaSets that have no controller: a Rollout that was deleted with --cascade=orphan
+// leaves them, and one that is created again with the same name finds them. Their pods count, so nothing else is decided first.
 //
-// A Rollout that is on its way out itself must not adopt: what it owns is collected with it, pods and all. A cache may not show that yet.
+// A Rollout that is being deleted must not adopt: the garbage collector deletes what it owns, with the pods. A cache may not show the
+// deletion yet.
 func (p *pass) adopts() bool {
 	orphans := p.orphans()
 	if len(orphans) == 0 {

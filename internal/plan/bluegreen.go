@@ -12,7 +12,7 @@ func (p *pass) runBlueGreen(b spec.BlueGreen) {
 	m := p.mover.BySwitch(p.restart, want, b)
 	if m.Begin() {
 		p.judge.DropAnalyses(b)
-		if m.Run() && p.judge.PassedBehind(b) && p.seenSwitched(b) {
+		if m.Run() && p.judge.PassedAfterSwitch(b) && p.seenSwitched(b) {
 			p.update.Promote(want.Completed())
 		}
 		m.Clear()
@@ -29,8 +29,8 @@ func (p *pass) seenSwitched(b spec.BlueGreen) bool {
 	return true
 }
 
-// seeSelectors records what the Services select. The active one's version is the one that ought to serve: one that somebody's edit sends to,
-// and that could not be pointed back yet, is not recorded.
+// seeSelectors records what the Services select. For the active Service that is the version that should serve: a version that a manual edit
+// selected, and that could not be reverted yet, is not recorded.
 func (p *pass) seeSelectors(b spec.BlueGreen) {
 	if active := p.draft.Selects(b.ActiveService); p.update.Serving != nil && active == p.update.Serving.Hash {
 		p.update.Is.BlueGreen.ActiveSelector = active

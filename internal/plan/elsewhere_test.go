@@ -32,6 +32,6 @@ func TestRoutesElsewhereAreForgotten(t *testing.T) {
 		t.Errorf("the record stays: %+v", p.Record)
 	}
 	if len(p.Route) > 0 {
-		t.Errorf("somebody else's route is written: %+v", p.Route)
+		t.Errorf("someone else's route is written: %+v", p.Route)
 	}
 }

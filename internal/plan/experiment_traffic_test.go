@@ -88,7 +88,7 @@ func TestTrafficOfAnExperimentGoesToItsOwnService(t *testing.T) {
 		"its spec names another Service": {func(_ *plan.Observed, ex *v1alpha1.Experiment) {
 			ex.Spec.Templates[0].Service = &v1alpha1.TemplateService{Name: "trap"}
 		}, own},
-		"the Service is somebody else's": {func(o *plan.Observed, _ *v1alpha1.Experiment) {
+		"the Service is someone else's": {func(o *plan.Observed, _ *v1alpha1.Experiment) {
 			service := o.ExperimentServices[0].DeepCopy()
 			service.OwnerReferences[0].UID = "another"
 			o.ExperimentServices = []*corev1.Service{service}
@@ -98,7 +98,7 @@ func TestTrafficOfAnExperimentGoesToItsOwnService(t *testing.T) {
 			service.OwnerReferences = nil
 			o.ExperimentServices = []*corev1.Service{service}
 		}, ""},
-		"the pods are somebody else's": {func(o *plan.Observed, _ *v1alpha1.Experiment) {
+		"the pods are someone else's": {func(o *plan.Observed, _ *v1alpha1.Experiment) {
 			set := o.ExperimentSets[0].DeepCopy()
 			set.OwnerReferences[0].UID = "another"
 			o.ExperimentSets = []*appsv1.ReplicaSet{set}

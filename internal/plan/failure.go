@@ -22,7 +22,7 @@ func (p *pass) cannotCreate() {
 	p.status.TellCreateFailure()
 }
 
-// tryNextHash records a collision of hashes. The next pass names the version anew.
+// tryNextHash records a hash collision. The next reconcile computes another name for the version.
 func (p *pass) tryNextHash() {
 	count := int32(1)
 	if p.update.Is.CollisionCount != nil {

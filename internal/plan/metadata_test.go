@@ -23,7 +23,7 @@ func relabelled(t *testing.T, n int32) plan.Observed {
 	script := sim.NewScript()
 	for _, line := range []string{
 		fmt.Sprintf("rollout web replicas=%d stableMetadata=role=stable", n), "settle",
-		"crash after 1 write", // so that what is seen is not mended within the same line
+		"crash after 1 write", // so that it is not repaired within the same line
 	} {
 		if _, err := script.Run(line); err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func TestPodsAreLookedAtOnlyWhenThatCanTell(t *testing.T) {
 	}
 }
 
-// Behaviour C40: many pods are no reason to keep other things waiting, nor to be forgotten.
+// Labeling many pods must not delay other work, and must not be forgotten.
 func TestC40ManyPodsAreLabelledSomeAtATime(t *testing.T) {
 	o := relabelled(t, 250)
 	rs := o.ReplicaSets[0]

@@ -38,7 +38,7 @@ func TestWithoutServicesNoneAreRead(t *testing.T) {
 	}
 }
 
-// An analysis that somebody deletes is on its way out: ending it as well would be a write to what goes.
+// An analysis that a user deleted is not terminated as well: that would be a write to an object that is being deleted.
 func TestAnalysesThatGoAreNotEnded(t *testing.T) {
 	o := played(t, `rollout web replicas=2 template=watch background=watch steps="weight 50; pause"`, "settle", "set image v2", "advance 20s")
 	if len(o.AnalysisRuns) != 1 {

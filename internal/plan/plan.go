@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
-// Plan is what the world should look like next, grouped in the order in which it is safe to make it so. Stopping after any
-// write and planning anew leads to the same end.
+// Plan is the desired state of the cluster, in the order in which it is safe to apply. If the process stops after any write and plans
+// again, it reaches the same end.
 type Plan struct {
 	// Grow creates ReplicaSets and scales them up. First: more pods never hurt.
 	Grow []change.Change
@@ -23,7 +23,7 @@ type Plan struct {
 	Shrink []change.Change
 	// Record is what to write into the Rollout itself, after all the above succeeded. Nil when nothing is to be written.
 	Record *status.Record
-	// Events are published after the record. Each tells of a change, so a plan that changes nothing has none.
+	// Events are published after the record. Each one reports a change, so a plan that changes nothing has none.
 	Events []change.Event
 	// Calls are what step plugins are to be asked, behind the record: until the answer is among what is observed, each plan has it. Heard is how
 	// many of the answers that were observed are of no use any more once this plan is carried out.

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
-// TestAnUpdateWaitsForWhatARestartEvicted has a new template come in the very moment in which a restart has evicted a pod, and the ReplicaSet
-// still tells of it: whoever scaled down by that would take away one pod too many.
+// TestAnUpdateWaitsForWhatARestartEvicted: a new template arrives just after a restart has evicted a pod that the ReplicaSet still reports.
+// Scaling down by that report would delete one pod too many.
 func TestAnUpdateWaitsForWhatARestartEvicted(t *testing.T) {
 	script := sim.NewScript()
 	tell := func(line string) string {

@@ -57,8 +57,8 @@ func (p *pass) refresh(revision int64) {
 	if have.Revision != revision && have.Revision > 0 {
 		want[v1alpha1.RevisionHistoryAnnotation] = appendRevision(have.Annotations[v1alpha1.RevisionHistoryAnnotation], have.Revision)
 	}
-	// An abort gives the new version a deadline of its own. And where the update begins, that there was one is what makes it a
-	// fast rollback: it is taken away only once the status remembers that.
+	// An abort gives the new version a deadline of its own. When an update begins, an existing deadline is what makes it a fast rollback:
+	// it is removed only once the status records that.
 	if p.update.State() != progress.Aborted && !p.update.Begun {
 		if b, ok := p.world.Spec.Strategy.(spec.BlueGreen); !ok || !bluegreen.New(p.world, p.update, p.restart, p.judge, b).HasSurplus() {
 			draft.StopDelay(want)

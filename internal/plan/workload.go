@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// takeOver takes away the pods of the Deployment that the template comes from, as the Rollout's own come to carry what they
-// carried. It never gives any back: the Deployment's pods would be of a template that no update has tried.
+// takeOver scales down the Deployment that the template comes from, as the Rollout's own pods take over its share. It never scales it back
+// up: the Deployment's pods would run a template that no update has tried.
 func (p *pass) takeOver() {
 	ref := p.world.Rollout.Spec.WorkloadRef
 	deployment, ok := p.world.Workload.(*appsv1.Deployment)

@@ -40,7 +40,7 @@ func (w *World) expect(run *v1alpha1.AnalysisRun) {
 	}
 }
 
-// judged has whoever looks after a run hear that it is new or has changed.
+// judged notifies the owner of a run that the run is new or has changed.
 func (w *World) judged(was, is *v1alpha1.AnalysisRun) {
 	if was == nil || was.Status.Phase != is.Status.Phase || !equality.Semantic.DeepEqual(was.Spec, is.Spec) {
 		w.analysisLoop.look(is.Name)
@@ -50,7 +50,7 @@ func (w *World) judged(was, is *v1alpha1.AnalysisRun) {
 	}
 }
 
-// measured reports whether somebody measures.
+// measured reports whether something measures the runs.
 func (w *World) measured() bool {
 	m, ok := w.loop.(measurer)
 	return w.analysisLoop != nil || ok && m.Measures()
@@ -101,7 +101,7 @@ func templateOfOneMetric(name string, others []string) *v1alpha1.AnalysisTemplat
 	return template
 }
 
-// PutTemplates adds templates as somebody wrote them, or puts them in the place of others.
+// PutTemplates adds templates as a user wrote them, or replaces those of the same name.
 func (w *World) PutTemplates(templates analysis.Templates) {
 	all := &w.objects.templates
 	for _, ref := range slices.SortedFunc(maps.Keys(templates), func(a, b v1alpha1.AnalysisTemplateRef) int { return cmp.Compare(a.TemplateName, b.TemplateName) }) {

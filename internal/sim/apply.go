@@ -66,15 +66,15 @@ type Outcome struct {
 	Conflict bool
 	// Crashed: the controller stopped before it was done.
 	Crashed bool
-	// Refused is an object that could not be created. The plan must be made anew with it.
+	// Refused is an object that could not be created. The next plan must take it into account.
 	Refused *experiment.CreateFailure
 	// PodRefusals are why pods could not be changed, by their names. The next observation has them.
 	PodRefusals map[string]change.Refusal
 	// RouteRefusals are why objects of traffic routers could not be released, by their keys. The next observation has them.
 	RouteRefusals map[string]change.Refusal
-	// Idle tells of a write that would have changed nothing, which a plan must not ask for.
+	// Idle describes a write that would have changed nothing; a plan must not ask for one.
 	Idle string
-	// Garbled tells of a write that led to something else than what was decided; in tier two alone.
+	// Garbled describes a write whose result differs from what was decided; only in tier two.
 	Garbled string
 }
 
@@ -217,8 +217,8 @@ func (a *application) post(want Object) error {
 	return err
 }
 
-// create creates an object under its name. What the API server does not take, or what another has the name of, is refused; if an earlier pass
-// made it, that is to be looked at again.
+// create creates an object under its name. It is refused if the API server rejects it or the name is taken. If an earlier reconcile created
+// the object, the next one finds out.
 func (a *application) create(want Object) {
 	kind, key := kindOf(want), KeyOf(want)
 	err := a.write(kind, func() error { return a.post(want) })

@@ -19,13 +19,13 @@ type Controller struct {
 	View func() View
 	// CrashAfter is after how many writes the next pass crashes; nil or a negative number is never.
 	CrashAfter func() int
-	// Deaf is how much later than usual the controller hears of something, as when a watch was cut off; nil for not at all.
+	// Deaf is how much later than usual the controller receives a change, as after a watch was cut off; nil for no delay.
 	Deaf func() time.Duration
 	// Ask is what step plugins answer; nil where there are none.
 	Ask func(change.StepCall) StepReply
 	// Flaws are what is wrong with the loop itself, in tests that want to know whether anybody notices.
 	Flaws Flaws
-	// OnPlan is told of each pass before its plan is carried out, OnPass afterwards.
+	// OnPlan is called for each reconcile before its plan is applied, OnPass afterwards.
 	OnPlan, OnPass func(Pass)
 
 	world     *World
@@ -48,13 +48,13 @@ type Pass struct {
 	Stale bool
 	// Unseen is of how many of the world's losses the view did not tell, UnseenEvictions of how many evictions.
 	Unseen, UnseenEvictions int
-	// Overtaken: another process has taken the lead since this was decided; of tier two alone.
-	Overtaken bool
+	// LeadLost: another process has taken the lead since this was decided; only in tier two.
+	LeadLost bool
 }
 
 // Loop is what is in charge of a World's Rollout: a [Controller], or the real one (package shell).
 type Loop interface {
-	// Notify tells of something that has changed.
+	// Notify reports that something has changed.
 	Notify()
 	// Due is when it acts next by itself, zero if it will not, and Act does what is due.
 	Due() time.Time
@@ -63,7 +63,7 @@ type Loop interface {
 	Nudge()
 }
 
-// measurer is a Loop that may measure, too, which may go on for ever.
+// measurer is a Loop that may also measure, possibly without end.
 type measurer interface {
 	Loop
 	DueBesidesMeasuring() time.Time
@@ -86,10 +86,10 @@ func (w *World) Charge(l Loop) {
 // Loop is what is in charge.
 func (w *World) Loop() Loop { return w.loop }
 
-// Wake is when the controller looks again if nothing happens first.
+// Wake is when the controller reconciles next if nothing happens first.
 func (c *Controller) Wake() time.Time { return c.wake }
 
-// Notify has it look again, as late as it hears of things.
+// Notify requeues it, with the delay of its watch.
 func (c *Controller) Notify() {
 	c.due = earliest(c.due, c.world.now.Add(c.world.Lag()+asked(c.Deaf, 0)))
 }
@@ -97,7 +97,7 @@ func (c *Controller) Notify() {
 // Nudge wakes the controller for nothing, as an event does that comes twice.
 func (c *Controller) Nudge() { c.due = earliest(c.due, c.world.now) }
 
-// Due is when it looks again.
+// Due is when it reconciles next.
 func (c *Controller) Due() time.Time {
 	if c.world.Rollout() == nil {
 		return time.Time{}
@@ -105,8 +105,8 @@ func (c *Controller) Due() time.Time {
 	return earliest(earliest(c.due, c.wake), c.plugins.lands)
 }
 
-// Act observes, decides and acts, once. What it leaves undone, because something was refused, had changed, was seen too old
-// or because it crashed, it does when it looks again.
+// Act observes, decides and acts, once. What it leaves undone, because of a refusal, a conflict, an old view or a crash, it does in the
+// next reconcile.
 func (c *Controller) Act() {
 	w := c.world
 	c.due, c.wake = time.Time{}, time.Time{}
@@ -156,7 +156,7 @@ func heed(o *plan.Observed, refused *experiment.CreateFailure) bool {
 	return true
 }
 
-// remember keeps what the API server said of pods that it did not change, and looks again where it said it for the first time.
+// remember keeps what the API server said about pods that it did not change, and requeues when it says so for the first time.
 func (c *Controller) remember(pass Pass) {
 	if pass.Crashed {
 		c.refusals, c.routeRefusals, c.plugins = nil, nil, stepPlugins{}

@@ -8,26 +8,26 @@
 //	store.go       objects of all kinds, one collection for each, with resourceVersions, UIDs and generations
 //	server.go      the API server: preconditions, conflicts and refusals, for tier one's loop as for the real controller's shell
 //	replicaset.go  the ReplicaSet controller: creates pods, deletes them in the real one's order, reports late
-//	pod.go         pods that start, never start, turn unready, die
+//	pod.go         pods that start, never start, become unready, die
 //	service.go, traffic.go  Services, and the routes that routers split
 //	workload.go, disruption.go, collect.go  Deployments that are referred to, disruption budgets, garbage collection by owner
-//	apply.go       carries out a plan as a client of the API server, up to a crash between any two writes
+//	apply.go       applies a plan as a client of the API server, up to a crash between any two writes
 //	controller.go  the loop around the engine: on events, and at Plan.Wake, never by polling
 //	experiment.go  Experiments, and the loop around the engine that decides about them
-//	news.go        what watches tell of an Experiment
-//	analysis.go    AnalysisRuns that go as one says
-//	measure.go     AnalysisRuns, measured by their engine with outcomes that one is asked for
+//	news.go        what watches report of an Experiment
+//	analysis.go    AnalysisRuns with a result that the caller sets
+//	measure.go     AnalysisRuns, measured by their engine with results that the caller provides
 //	past.go        what watches have shown
-//	user.go        what people do: a new image, promote, abort, scale
-//	flaws.go       faults of the loop, for tests that the rules of exploration bite
+//	user.go        what users do: a new image, promote, abort, scale
+//	flaws.go       faults of the loop, for tests that show that the rules of exploration notice them
 //	script.go      the language of transcripts, in which a test is a story
 //
-// Neither objects nor lists of them are ever changed in place: a write puts a new one in the old one's place. So an observation is a
+// Neither objects nor lists of them are ever changed in place: a write replaces the old one. So an observation is a
 // handful of pointers, older views cost nothing, what was handed out stays as it was, and a copy of all that is stored is a copy of one struct.
 //
-// What is modelled: one Rollout with what it names, and what a cluster does to it: quotas, names that are taken, defaults that the API
-// server fills in. Autoscalers are whoever changes the size: package explore has one that cannot make up its mind, package play one that
-// follows a load. What is not modelled stands in docs/reliability.md.
+// What is modeled: one Rollout with what it names, and what a cluster does to it: quotas, names that are taken, defaults that the API
+// server sets. An autoscaler is anything that changes the size: package explore has one that keeps changing its mind, package play one that
+// follows a load. docs/reliability.md lists what is not modeled.
 //
 // What must not be here: the system's clock, goroutines, Kubernetes clients.
 package sim

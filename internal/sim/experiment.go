@@ -18,12 +18,12 @@ type ExperimentController struct {
 	// View is how old the next observation is, CrashAfter after how many writes the next pass crashes; nil for not at all.
 	View       func() View
 	CrashAfter func() int
-	// OnPlan is told of each pass before its plan is carried out, OnPass afterwards; both may be nil.
+	// OnPlan is called for each reconcile before its plan is applied, OnPass afterwards; both may be nil.
 	OnPlan, OnPass func(ExperimentPass)
 
 	world  *World
 	agenda agenda
-	// told is what the watches have told of each Experiment.
+	// told is what the watches have reported of each Experiment.
 	told map[string]string
 }
 
@@ -120,7 +120,7 @@ func (c *ExperimentController) pass() bool {
 	return true
 }
 
-// Empty reports whether there is nothing in the world that a controller looks after.
+// Empty reports whether the world contains nothing that a controller manages.
 func (w *World) Empty() bool { return w.Rollout() == nil && len(w.Experiments()) == 0 }
 
 // CreateExperiment adds an Experiment to the world.

@@ -84,7 +84,7 @@ func (s *Script) run(args []string) (string, error) {
 	return "", nil
 }
 
-// takeName is the verb "taken demo-canary": a ReplicaSet of that name is somebody else's.
+// takeName is the verb "taken demo-canary": someone else owns a ReplicaSet of that name.
 func (s *Script) takeName(args []string) (string, error) {
 	s.World.Take(last(args))
 	return "", nil

@@ -12,9 +12,9 @@ type Flaws struct {
 	Unguarded bool
 	// ForgetsOwnWrites: the caches need not show the controller's own last writes.
 	ForgetsOwnWrites bool
-	// ShrinksFirst: pods are taken away before others are added and traffic is moved.
+	// ShrinksFirst: pods are deleted before others are added and traffic is moved.
 	ShrinksFirst bool
-	// RecordsFirst: the status is written before what it tells of is done.
+	// RecordsFirst: the status is written before what it records is done.
 	RecordsFirst bool
 }
 

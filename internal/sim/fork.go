@@ -8,11 +8,11 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// Fork is a World of its own that is the same in all respects, with its controller: what happens to one does not happen to the other. What it
-// calls, such as Watch, Wrote and the controller's functions, is the same until somebody sets something else. Worlds whose Experiments or
+// Fork is a separate World in the same state, with its controller: what happens in one does not happen in the other. Its callbacks,
+// such as Watch, Wrote and the controller's functions, are the same until the caller replaces them. Worlds whose Experiments or
 // AnalysisRuns have a controller, and worlds under the real shell, cannot be forked.
 //
-// Of what watches have shown it keeps what a view may still show that is so many writes of a kind behind.
+// Of what watches have shown it keeps what a view that is up to `behind` writes of a kind late may still show.
 func (w *World) Fork(behind int) *World {
 	if w.experimentLoop != nil || w.analysisLoop != nil {
 		panic("a world whose Experiments or AnalysisRuns have a controller cannot be forked")
@@ -63,7 +63,7 @@ func (s *set) fork() *set {
 	return &next
 }
 
-// The functions below do one thing that is due, where [World.Step] does the first one: for whoever wants to see what happens in each order.
+// The functions below do one thing that is due, while [World.Step] does the first one: for callers that try every order.
 
 // Syncable are the names of the ReplicaSets whose controller looks at them now.
 func (w *World) Syncable() (names []string) {
@@ -107,7 +107,7 @@ func (w *World) StartPod(name string) {
 
 func (p *pod) starts(now time.Time) bool { return !p.changesAt().IsZero() && !p.changesAt().After(now) }
 
-// Pronounces reports whether an AnalysisRun comes to a phase now that somebody has arranged, and Pronounce lets it.
+// Pronounces reports whether an AnalysisRun now reaches a phase that was set for it, which Pronounce carries out.
 func (w *World) Pronounces() bool {
 	return slices.ContainsFunc(w.verdicts, func(v verdict) bool { return !v.at.After(w.now) })
 }

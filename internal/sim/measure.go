@@ -25,7 +25,7 @@ type AnalysisController struct {
 	// View is how old the next observation is, CrashAfter after how many writes the next pass crashes; nil for not at all.
 	View       func() View
 	CrashAfter func() int
-	// OnPass is told of each pass; may be nil.
+	// OnPass is called for each reconcile; may be nil.
 	OnPass func(AnalysisPass)
 
 	world   *World

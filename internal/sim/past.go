@@ -21,7 +21,7 @@ func (p *past[S]) add(state S) {
 	}
 }
 
-// see is the state that a watch shows which is so many states late.
+// see is the state that a watch shows when it is `back` states late.
 func (p *past[S]) see(back int) S {
 	n := len(p.states)
 	p.unseen = max(0, min(back, p.unseen, n-1, remembered-1))

@@ -95,7 +95,7 @@ func (w *World) Unready(image string, n int, back time.Duration) {
 	}
 }
 
-// Kill takes away up to n pods of an image: a node died, or someone deleted them.
+// Kill removes up to n pods of an image: a node died, or someone deleted them.
 func (w *World) Kill(image string, n int) {
 	for _, s := range w.sets {
 		if imageOf(s) != image {

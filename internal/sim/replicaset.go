@@ -177,7 +177,7 @@ func (w *World) SetQuota(n int) {
 	}
 }
 
-// Pods tells of the available and wanted pods of each version.
+// Pods lists the available and wanted pods of each version.
 func (w *World) Pods() string { return podsOf(w) }
 
 // Split is how many pods the current version has, and how many there are.

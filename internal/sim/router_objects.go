@@ -15,7 +15,7 @@ type madeRouter struct {
 	set func(*v1alpha1.RolloutTrafficRouting)
 	// is reports whether the spec has the router.
 	is func(*v1alpha1.RolloutTrafficRouting) bool
-	// object of the name, as somebody writes it; nil if the router makes its own.
+	// object of the name, as a user writes it; nil if the router creates its own.
 	object func(name, stable, canary string) *unstructured.Unstructured
 }
 

@@ -110,7 +110,7 @@ func (s *Script) nextView() View {
 	v := s.stale
 	s.stale = View{}
 	if s.passes == s.staleAtPass {
-		s.staleAtPass = -1 // who does not find what it looks for makes no pass of it, and looks again
+		s.staleAtPass = -1 // a reconcile that does not find its object is requeued and does not count
 		v = s.oldView
 	}
 	return v
@@ -392,7 +392,7 @@ func (s *Script) refuseLabels(args []string) (string, error) {
 	return "", nil
 }
 
-// take gives the name that an image's ReplicaSet would have to somebody else.
+// take gives someone else the name that an image's ReplicaSet would have.
 func (s *Script) take(args []string) (string, error) {
 	s.World.Take(s.World.NameFor(last(args)))
 	return "", nil

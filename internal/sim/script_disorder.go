@@ -36,7 +36,7 @@ func (s *Script) staleView(args []string) (string, error) {
 	return "", err
 }
 
-// deafen arranges for the next change to be heard of late: "deaf 1m". What the controller does by itself until then it does in time.
+// deafen delays the delivery of the next change: "deaf 1m". What the controller does on its own until then is not delayed.
 func (s *Script) deafen(args []string) (string, error) {
 	d, err := time.ParseDuration(first(args))
 	s.deaf = d

@@ -18,10 +18,10 @@ import (
 )
 
 // Server is a World as clients of its API server see it: objects by kind, namespace and name, and writes under the rules of the real one. Both
-// tiers write through it, and it tells of each write at home, for rules to be held against.
+// tiers write through it, and it reports each write at home so that rules can be checked against it.
 //
-// Objects of tenants in other namespaces are stored and guarded as those at home. No ReplicaSet controller runs for them and no garbage is
-// collected: what becomes of them is up to the tenants who write them. All namespaces without tenants are home.
+// Objects of tenants in other namespaces are stored and guarded like those at home. No ReplicaSet controller and no garbage collector runs
+// for them: what becomes of them is up to the tenants who write them. All namespaces without tenants are home.
 type Server struct{ *World }
 
 // Server is the World's API server.

@@ -158,7 +158,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestRefusals: a refusal is in the API server's own words and comes before anything is looked at; a name that somebody else has is taken.
+// TestRefusals: a refusal is in the API server's own words and comes before anything else is checked; a name that someone else uses is taken.
 func TestRefusals(t *testing.T) {
 	w := New(Options{})
 	s, set := w.Server(), oneOfEach(Home)["ReplicaSet"]
@@ -175,7 +175,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestHomeIsWhereNoTenantIs: whatever the namespace of a Rollout, the cluster looks after what is made for it.
+// TestHomeIsWhereNoTenantIs: whatever the namespace of a Rollout, the cluster manages what is created for it.
 func TestHomeIsWhereNoTenantIs(t *testing.T) {
 	w := New(Options{PodStart: time.Second})
 	ro := NewRollout("web", "v1", 2)

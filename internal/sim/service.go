@@ -20,7 +20,7 @@ func (w *World) CreateService(name string) {
 	})
 }
 
-// PutService adds a Service as somebody wrote it.
+// PutService adds a Service as a user wrote it.
 func (w *World) PutService(s *corev1.Service) { w.objects.services.create(w, s.DeepCopy()) }
 
 // DeleteService deletes a Service by hand.
@@ -145,7 +145,7 @@ func serviceText(s *corev1.Service) string {
 	return text
 }
 
-// pointService is the verb "point web-active v1": somebody else changes what a Service selects.
+// pointService is the verb "point web-active v1": someone else changes what a Service selects.
 func (s *Script) pointService(args []string) (string, error) {
 	if len(args) != 2 || s.World.Service(args[0]) == nil {
 		return "", fmt.Errorf("point a service that is there: %q", args)

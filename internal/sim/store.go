@@ -112,7 +112,7 @@ type keeper interface {
 type collection[T Object] struct {
 	now  []T
 	past past[state[T]]
-	// refused is why the API server takes no new ones, empty if it does; taken are names that belong to somebody else.
+	// refused is why the API server rejects new ones, empty if it accepts them; taken are names that someone else uses.
 	refused string
 	taken   map[string]bool
 }
@@ -120,7 +120,7 @@ type collection[T Object] struct {
 // state is a collection at a time.
 type state[T Object] struct {
 	all []T
-	// reported is how many of the world's losses and evictions the statuses of ReplicaSets told of.
+	// reported is how many of the world's losses and evictions the statuses of ReplicaSets have reported.
 	reported reports
 }
 
@@ -175,7 +175,7 @@ func (c *collection[T]) first() (found T) {
 
 func (c *collection[T]) refuses() string { return c.refused }
 
-// take gives a name to an object of somebody else, which is in nobody's cache.
+// take gives a name to someone else's object, which is in no cache.
 func (c *collection[T]) take(name string) {
 	c.taken = maps.Clone(c.taken)
 	if c.taken == nil {
@@ -233,7 +233,7 @@ func (c *collection[T]) orphan(w *World) {
 	}
 }
 
-// keep is the one way in which what is kept changes: was becomes is, where one object does. Then all who watch hear of it.
+// keep is the only way in which a collection changes: was becomes is, if a single object changes. Then all watchers are notified.
 func (c *collection[T]) keep(w *World, next []T, was, is Object) {
 	c.now = next
 	if any(c) == any(&w.objects.replicaSets) {

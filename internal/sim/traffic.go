@@ -151,7 +151,7 @@ func (s *Script) restoreRoute(args []string) (string, error) {
 		s.World.PutRoute(Ingress("web", "web-stable"))
 	case "labelled", "unlabelled":
 		s.relabelRoute(last(args) == "labelled")
-	case "trap": // somebody else's route with a forged note
+	case "trap": // someone else's route with a forged note
 		trap := HTTPRoute("trap", "elsewhere")
 		trap.SetAnnotations(map[string]string{v1alpha1.GatewayAPINotesAnnotation: `{"default/web": {"label": "x"}}`})
 		s.World.PutRoute(trap)

@@ -38,7 +38,7 @@ func (w *World) Delete() {
 	w.objects.runs.remove(w, all)
 }
 
-// Renew deletes the Rollout and leaves what it owns behind (kubectl delete --cascade=orphan), and creates it anew from its manifest.
+// Renew deletes the Rollout but not what it owns (kubectl delete --cascade=orphan), and creates it again from its manifest.
 func (w *World) Renew() {
 	ro := w.Rollout().DeepCopy()
 	ro.Status, ro.ResourceVersion = v1alpha1.RolloutStatus{}, ""
@@ -139,7 +139,7 @@ func (w *World) Refuse(message string) { w.objects.replicaSets.refused = message
 // RefuseLabels has the API server refuse changes of pods with a message; an empty one ends that.
 func (w *World) RefuseLabels(message string) { w.labelsRefused = message }
 
-// Take gives a name to a ReplicaSet of somebody else.
+// Take gives a name to someone else's ReplicaSet.
 func (w *World) Take(name string) { w.objects.replicaSets.take(name) }
 
 // Relabel changes an image's ReplicaSet by hand, beyond what people should do.

@@ -47,7 +47,7 @@ type World struct {
 	uid     int
 	// Losses counts the available pods that stopped being so without having been scaled away, Drained those that were.
 	Losses, Drained int
-	// Evictions are those of the latter that were evicted, which no ReplicaSet's size tells of.
+	// Evictions are those of the latter that were evicted, which no ReplicaSet's size shows.
 	Evictions int
 	reported  reports // of how many of them all ReplicaSets' statuses tell
 	// Looks counts the times that pods were listed.
@@ -152,7 +152,7 @@ func (w *World) Due() time.Time {
 	return due
 }
 
-// DueBesidesMeasuring is when something happens other than that a metric is measured, which may go on for ever.
+// DueBesidesMeasuring is when something other than a measurement happens; measurements may go on without end.
 func (w *World) DueBesidesMeasuring() time.Time {
 	due := w.dueInCluster()
 	if m, ok := w.loop.(measurer); ok {
@@ -224,7 +224,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// tell has all who watch hear of a write: was became is. That an AnalysisRun was only measured is passed over, as the real watches do.
+// tell notifies all watchers of a write: was became is. A mere measurement of an AnalysisRun is left out, as in the real watches.
 func (w *World) tell(was, is Object) {
 	run, isRun := is.(*v1alpha1.AnalysisRun)
 	before, _ := was.(*v1alpha1.AnalysisRun)

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
 
-// TestRulesHearOfEveryWrite: whatever a plan writes, the world's Wrote is told of it, once for each write, and of nothing else.
+// TestRulesHearOfEveryWrite: for everything that a plan writes, the world's Wrote is called once, and for nothing else.
 func TestRulesHearOfEveryWrite(t *testing.T) {
 	set := func(w *sim.World) *appsv1.ReplicaSet { return w.ReplicaSets()[0] }
 	pod := func(w *sim.World) *corev1.Pod { return w.PodObjects()[0] }
@@ -87,10 +87,10 @@ func TestRulesHearOfEveryWrite(t *testing.T) {
 			w.Wrote = func() { heard++ }
 			apply := plan.Plan{Grow: []change.Change{changes(w)}}
 			if done := w.Apply(apply, -1); !done.Whole() || done.Writes != 1 || heard != 1 {
-				t.Errorf("of %d writes %d were heard of: %+v", done.Writes, heard, done)
+				t.Errorf("of %d writes %d were reported: %+v", done.Writes, heard, done)
 			}
 			if again := w.Apply(apply, 0); again.Writes != 0 || heard != 1 {
-				t.Errorf("a write before which the controller crashed was heard of: %+v", again)
+				t.Errorf("a write before which the controller crashed was reported: %+v", again)
 			}
 		})
 	}
@@ -101,7 +101,7 @@ func TestRulesHearOfEveryWrite(t *testing.T) {
 		to := w.Rollout().DeepCopy()
 		to.Annotations, to.Status.Message = map[string]string{"a": "b"}, "as it is now"
 		if done := w.Apply(plan.Plan{Record: &plan.Record{From: w.Rollout(), To: to}}, -1); done.Writes != 2 || heard != 2 {
-			t.Errorf("of %d writes %d were heard of", done.Writes, heard)
+			t.Errorf("of %d writes %d were reported", done.Writes, heard)
 		}
 	})
 	t.Run("a pod that the budget keeps", func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestRulesHearOfEveryWrite(t *testing.T) {
 		heard := 0
 		w.Wrote = func() { heard++ }
 		if done := w.Apply(plan.Plan{Shrink: []change.Change{change.EvictPod{Pod: pod(w)}}}, -1); done.Writes != 0 || heard != 0 || len(w.PodObjects()) != 2 {
-			t.Errorf("an eviction was refused, and %d writes were heard of: %+v", heard, done)
+			t.Errorf("an eviction was refused, and %d writes were reported: %+v", heard, done)
 		}
 	})
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// Whatever somebody stores as a Rollout, resolving it ends: with problems that name their fields and say what is wrong, or with what
-// is to be done. It changes nothing of what it was given, and comes out the same every time.
+// Resolving terminates for everything that can be stored as a Rollout: with problems that name their fields and say what is wrong, or with
+// what to do. It does not change its input, and gives the same result every time.
 func FuzzResolveText(f *testing.F) {
 	for _, read := range []func() ([]manifests.Manifest, error){manifests.Good, manifests.Bad} {
 		all, err := read()

@@ -79,11 +79,11 @@ func TestDressPodWithLeftovers(t *testing.T) {
 		spec.EphemeralMetadataOf(rs).Change(rs, part, true)
 	}
 	for name, c := range map[string]struct{ has, want []string }{
-		"never labelled":           {[]string{"app=web", "role=plain"}, []string{"app=web", "role=stable", "c=1"}},
-		"of the first change":      {[]string{"app=web", "role=plain", "a=1"}, []string{"app=web", "role=stable", "c=1"}},
-		"of several":               {[]string{"app=web", "role=plain", "a=1", "b=1"}, []string{"app=web", "role=stable", "c=1"}},
-		"with a label of somebody": {[]string{"app=web", "mesh=on"}, []string{"app=web", "role=stable", "c=1", "mesh=on"}},
-		"done":                     {[]string{"app=web", "role=stable", "c=1"}, []string{"app=web", "role=stable", "c=1"}},
+		"never labelled":      {[]string{"app=web", "role=plain"}, []string{"app=web", "role=stable", "c=1"}},
+		"of the first change": {[]string{"app=web", "role=plain", "a=1"}, []string{"app=web", "role=stable", "c=1"}},
+		"of several":          {[]string{"app=web", "role=plain", "a=1", "b=1"}, []string{"app=web", "role=stable", "c=1"}},
+		"with a user's label": {[]string{"app=web", "mesh=on"}, []string{"app=web", "role=stable", "c=1", "mesh=on"}},
+		"done":                {[]string{"app=web", "role=stable", "c=1"}, []string{"app=web", "role=stable", "c=1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: fromPairs(c.has)}}
@@ -106,10 +106,10 @@ func TestDressOfUpstream(t *testing.T) {
 	rs.Annotations = map[string]string{v1alpha1.EphemeralMetadataAnnotation: `{"labels":{"role":"canary"}}`}
 	d := spec.EphemeralMetadataOf(rs)
 	if !d.Fits(rs, labelled("role=canary")) {
-		t.Error("what upstream put on is not recognised")
+		t.Error("metadata that Argo Rollouts added is not recognized")
 	}
 	if d.Settled() {
-		t.Error("upstream's pods are taken for done, which nobody knows")
+		t.Error("Argo Rollouts' pods count as labeled, which nobody knows")
 	}
 	d.Settle(rs)
 	if got, want := rs.Annotations[v1alpha1.EphemeralMetadataAnnotation], `{"labels":{"role":"canary"}}`; got != want {

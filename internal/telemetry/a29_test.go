@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// upstreams are the metrics that dashboards and alerts for upstream's controller ask for, with their labels. Notifications are not here:
+// upstreams are the metrics that dashboards and alerts for Argo Rollouts query, with their labels. Notifications are not here:
 // none are sent.
 var upstreams = map[string]string{
 	"rollout_info":                           "namespace,name,strategy,traffic_router,phase",
@@ -75,7 +75,7 @@ func (d descriptions) MustRegister(collectors ...prometheus.Collector) {
 	}
 }
 
-// Each of upstream's metrics is there by its name and with its labels (behaviour A29), and there is no other but our own.
+// Each metric of Argo Rollouts exists under its name with its labels, and there is no other except our own.
 func TestA29Metrics(t *testing.T) {
 	d := descriptions{labels: map[string]string{}}
 	New(d, false)

@@ -156,7 +156,7 @@ func TestAControllersOwnQueueIsWatched(t *testing.T) {
 	request, _ := works.Get()
 	clock.Step(Stuck + time.Second)
 	if err := q.Check(nil); err == nil || !strings.Contains(err.Error(), "1 under way") {
-		t.Errorf("a pass that hangs is told of as: %v", err)
+		t.Errorf("a reconcile that hangs is reported as: %v", err)
 	}
 	works.Done(request)
 	if err := q.Check(nil); err != nil {

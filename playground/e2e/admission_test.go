@@ -60,7 +60,7 @@ func limitRangeLimits(t *testing.T, p *playground, namespace string) {
 		t.Fatal(err)
 	}
 	pods := p.client.CoreV1().Pods(namespace)
-	eventually(t, func(ctx context.Context) error { // admission hears of the LimitRange by a watch
+	eventually(t, func(ctx context.Context) error { // admission learns of the LimitRange from a watch
 		pod, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "modest-"}, Spec: oneContainer()}, metav1.CreateOptions{})
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func podSecurityRefuses(t *testing.T, p *playground, namespace string) {
 	if _, err := p.client.CoreV1().Namespaces().Patch(t.Context(), namespace, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func(ctx context.Context) error { // admission hears of the label by a watch
+	eventually(t, func(ctx context.Context) error { // admission learns of the label from a watch
 		_, err := p.client.CoreV1().Pods(namespace).Create(ctx,
 			&corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "loose-"}, Spec: oneContainer()}, metav1.CreateOptions{})
 		if !apierrors.IsForbidden(err) {

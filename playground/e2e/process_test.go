@@ -148,7 +148,7 @@ func TestRefusals(t *testing.T) {
 		"a log that cannot be":              {[]string{"up", "--log-file", filepath.Join(file, "log")}, 1, "log file"},
 		"an audit log that cannot be":       {[]string{"up", "--audit-log", filepath.Join(file, "log")}, 1, "audit log"},
 		"a kubeconfig that cannot be":       {[]string{"up", "--kubeconfig", filepath.Join(file, "k")}, 1, "kubeconfig"},
-		"somebody's kubeconfig":             {[]string{"up", "--kubeconfig", foreign}, 1, `has other clusters in it (context "production")`},
+		"someone's kubeconfig":              {[]string{"up", "--kubeconfig", foreign}, 1, `has other clusters in it (context "production")`},
 		"a flag that is not there":          {[]string{"up", "--no-such-flag"}, 2, "unknown flag: --no-such-flag"},
 		"a port that is no port":            {[]string{"up", "--port", "70000"}, 2, "--port 70000"},
 		"an argument too many":              {[]string{"up", "now"}, 2, "now"},
@@ -173,7 +173,7 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 	if content := read(t, foreign); !strings.Contains(content, "production") {
-		t.Errorf("somebody's kubeconfig was overwritten:\n%s", content)
+		t.Errorf("someone's kubeconfig was overwritten:\n%s", content)
 	}
 }
 

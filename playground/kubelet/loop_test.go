@@ -116,7 +116,7 @@ func TestAPodOfTheSameNameIsAnotherPod(t *testing.T) {
 	})
 }
 
-func TestStatusOfOthersIsKeptAndOwnIsMended(t *testing.T) {
+func TestStatusOfOthersIsKeptAndOwnIsRepaired(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create(newPod(unbound, named("web-0")))
 		w.advance(5 * time.Second)
@@ -130,7 +130,7 @@ func TestStatusOfOthersIsKeptAndOwnIsMended(t *testing.T) {
 			t.Error("the container stayed unready though nothing ails it")
 		}
 		if statusOf(pod.Status.Conditions, "example.com/lb") != corev1.ConditionTrue {
-			t.Error("a condition of somebody else was lost")
+			t.Error("a condition of someone else was lost")
 		}
 	})
 }

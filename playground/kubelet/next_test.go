@@ -69,7 +69,7 @@ func TestNext(t *testing.T) {
 				100ms  Running: web running
 				5s     Running ready: web running`,
 		},
-		"a bad image is never pulled, until it is mended": {
+		"a bad image is never pulled, until it is fixed": {
 			pod:    newPod(aServer, image("nginx:bad")),
 			events: []event{{time.Minute, image("nginx:1.27")}},
 			until:  2 * time.Minute,

@@ -126,7 +126,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-// What a metric server says, or somebody wrote into a status, comes into the status escaped.
+// What a metric server answers, or a user writes into a status, is escaped in the status.
 func TestStatusesSteerNoTerminal(t *testing.T) {
 	const hostile = "\x1b[2J\u202e500"
 	run := &v1alpha1.AnalysisRun{}

@@ -88,7 +88,7 @@ func TestAnUpdate(t *testing.T) {
 		t.Errorf("status: %s", out)
 	}
 
-	// Watched by somebody else from here on.
+	// A user watches it from here on.
 	watched := p.command(t.Context(), "get", "rollout", "web", "-w")
 	stdout, err := watched.StdoutPipe()
 	if err != nil {

@@ -28,7 +28,7 @@ func sight(phase v1alpha1.RolloutPhase, message string) live.Sight {
 	}}}
 }
 
-// show runs Show over the sights. The clock goes on by a second whenever somebody waits for it.
+// show runs Show over the sights. The clock advances by a second whenever Show waits for it.
 func show(t *testing.T, s live.Screen, sights ...live.Sight) (string, error) {
 	t.Helper()
 	var out bytes.Buffer

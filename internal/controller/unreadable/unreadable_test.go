@@ -167,7 +167,7 @@ func TestAnUnreadableExperimentCostsItselfOnly(t *testing.T) {
 	ns.WaitForExperiment("bad", "to be Successful", playtest.InPhase(v1alpha1.AnalysisPhaseSuccessful))
 }
 
-// A status that cannot be read is written anew from what there is.
+// A status that cannot be read is rebuilt from what exists.
 func TestAnUnreadableStatusIsRebuilt(t *testing.T) {
 	ns := playtest.New(t)
 	create(t, ns, v1alpha1.KindRollout, "web", rollout("web", "16Mi", `{steps: [{setWeight: 50}, {pause: {}}]}`))

@@ -109,7 +109,7 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.PostFormValue("grant_type") == "refresh_token":
 		if r.PostFormValue("refresh_token") != p.refresh || p.refresh == "" {
-			p.refresh = "" // it was used twice: somebody has stolen it
+			p.refresh = "" // it was used twice: it was stolen
 			refuse("used before")
 			return
 		}

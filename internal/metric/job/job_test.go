@@ -238,7 +238,7 @@ func TestWhereAJobIs(t *testing.T) {
 		"shared":                       {shared: "jobs", told: place{"jobs", derived}, job: place{"jobs", derived}, label: uid, found: true},
 		"shared, another's":            {shared: "jobs", told: place{"jobs", derived}, job: place{"jobs", derived}, owner: uid, label: "ffff", refused: true},
 		"shared since":                 {shared: "jobs", told: place{"shop", derived}, job: place{"shop", derived}, owner: uid, found: true},
-		"shared, and told of a third":  {shared: "jobs", told: place{"team-b", derived}, job: place{"team-b", derived}, label: uid, created: place{"jobs", derived}},
+		"shared, and a third reported": {shared: "jobs", told: place{"team-b", derived}, job: place{"team-b", derived}, label: uid, created: place{"jobs", derived}},
 		"shared no more":               {told: place{"jobs", derived}, job: place{"jobs", derived}, label: uid, created: place{"shop", derived}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -79,7 +79,7 @@ func TestAgainstARealPrometheus(t *testing.T) {
 				t.Errorf("%s with %#v; want %s with %#v", got, reading.Value, c.text, c.value)
 			}
 			if err == nil && reading.About[ResolvedQuery] != c.metric.Query {
-				t.Errorf("the result tells of the query %v", reading.About)
+				t.Errorf("the result reports the query %v", reading.About)
 			}
 		})
 	}

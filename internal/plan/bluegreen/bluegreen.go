@@ -1,8 +1,8 @@
-// Package bluegreen is what a blue-green rollout wants: a full stack of the new version beside the one that serves, and the active Service at the new
-// one when all its gates are passed.
+// Package bluegreen is what a blue-green rollout wants: a full stack of the new version next to the one that serves, and the active Service on the
+// new one once it has passed all gates.
 //
-// Three versions may play a part: the new one, the stable one that everything can go back to, and, between the switch and the promotion or when
-// one update overtakes another, a third that the active Service selects.
+// Up to three versions take part: the new one, the stable one that a rollback returns to, and a third that the active Service selects between
+// the switch and the promotion, or when one update supersedes another.
 package bluegreen
 
 import (
@@ -39,7 +39,7 @@ func (p *BlueGreen) Target() target.Target {
 	switch {
 	case p.world.New == nil: // without pods, so that the preview Service selects them from the first one on
 		t.Sizes = append(t.Sizes, target.Size{Why: "a new version"})
-	case p.update.Begun, p.update.State() == progress.Aborted && !p.update.Deserted(): // no pods for an update that no status knows of: one that overtakes it would take them for ones that served
+	case p.update.Begun, p.update.State() == progress.Aborted && !p.update.Deserted(): // no pods until the status knows of the update: a later one would assume that they had served
 	default:
 		size, why := p.PreviewSize()
 		t.Sizes = append(t.Sizes, target.Size{Version: p.world.New, Pods: size, Why: why})
@@ -153,7 +153,7 @@ func (p *BlueGreen) Gates() (passed bool, missing string) {
 	if ready, missing := p.previewReady(); !ready && !held {
 		return false, missing
 	}
-	if passed, missing := p.judge.PassedBefore(p.spec); !passed {
+	if passed, missing := p.judge.PassedBeforeSwitch(p.spec); !passed {
 		return false, missing
 	}
 	switch {
@@ -168,8 +168,8 @@ func (p *BlueGreen) Gates() (passed bool, missing string) {
 	return true, ""
 }
 
-// hasSwitched reports whether the status tells of a switch to the new version that was recorded without its gates, as other controllers of
-// this API record it. Where the stable version is gone the new one serves without having passed them.
+// hasSwitched reports whether the status records a switch to the new version that did not pass the gates, as other controllers of this API
+// may record it. If the stable version is gone, the new one serves without having passed them.
 func (p *BlueGreen) hasSwitched() bool {
 	return p.world.Stable != nil && p.update.Was.BlueGreen.ActiveSelector == p.update.Is.CurrentPodHash
 }

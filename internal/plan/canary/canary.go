@@ -29,8 +29,8 @@ func (p *Canary) reached() (bool, string) {
 	return p.pods.Reached()
 }
 
-// WithoutNew has the Services of a canary send to versions that there are while the new one cannot be created: the stable Service to the
-// stable version, and the canary Service to that too where somebody's edit has it at none.
+// WithoutNew points a canary's Services at existing versions while the new one cannot be created: the stable Service at the stable version,
+// and the canary Service there too if a manual edit left it without a version.
 func (p *Canary) WithoutNew(c spec.Canary) {
 	if c.Traffic != nil {
 		p.mover.ByWeight(p.restart, p.judge, c).WithoutNew()

@@ -1,6 +1,6 @@
 package capacity
 
-// LeastOf is how many of n pods must be available where so many may be missing: one at the least.
+// LeastOf is how many of n pods must be available when up to `unavailable` may be missing. It is at least one.
 func LeastOf(n, unavailable int32) int32 { return max(min(1, n), n-unavailable) }
 
 // Counts is how many pods the two versions of a canary should have.
@@ -15,7 +15,7 @@ type Counts struct {
 // (0 < weight < maxWeight) each keeps at least one pod wherever two pods fit, so 1 % of 10 is 1 and not 0. With surge the total
 // may be replicas+1 where that is closer. One pod without surge cannot be split: it goes to the nearer side, halves to the canary.
 //
-// The rule and its table are behaviour.md A6.2, without the five anomalies told there, where a tie left the canary with no pod.
+// The table of this rule is Argo Rollouts', except for five rows in which a tie left the canary without a pod.
 func IdealCounts(replicas, weight, maxWeight, surge int32) Counts {
 	if replicas == 0 {
 		return Counts{}
@@ -82,12 +82,12 @@ func (l Limits) most() int32 { return l.Replicas + l.MaxSurge }
 
 func (l Limits) minAvailable() int32 { return l.Replicas - l.MaxUnavailable }
 
-// BasicCounts is the next size of both versions on the way to ideal, within the limits (behaviour.md A6.3).
+// BasicCounts is the next size of both versions on the way to ideal, within the limits.
 //
-// Growing takes what is free below replicas+maxSurge, the stable version first: it carries the traffic. Shrinking takes only
-// what is above replicas−maxUnavailable by the pods that are available now, so that both may happen in one pass: what grew is
-// not counted on, and what shrinks does not make room before it is gone. While any older version has pods nothing shrinks
-// here: the oldest go first.
+// Scaling up uses what is free below replicas+maxSurge, the stable version first because it carries the traffic. Scaling down takes
+// only what exceeds replicas−maxUnavailable in pods that are available now. Both may happen in one reconcile: new pods do not count
+// as available, and deleted pods do not free surge until they are gone. While any older version has pods, neither version is scaled
+// down: the oldest are first.
 func BasicCounts(l Limits, ideal Counts, canary, stable ReplicaCounts, others []ReplicaCounts) Counts {
 	next := grow(l, ideal, canary, stable, others)
 	for _, o := range others {
@@ -113,9 +113,9 @@ func grow(l Limits, ideal Counts, canary, stable ReplicaCounts, others []Replica
 	return next
 }
 
-// shrink drains the version that loses weight. Its own broken pods are counted as if they served: what is drained may be taken
-// away whole, however many of its pods never started, as long as the other version's available pods carry the minimum. The
-// ReplicaSet controller deletes pods that are not ready first, so the count never costs more available pods than it says.
+// shrink drains the version that loses weight. Its broken pods count as if they served: the version may be removed completely, however
+// many of its pods never started, as long as the other version's available pods meet the minimum. The ReplicaSet controller deletes
+// unready pods first, so the count never costs more available pods than it says.
 func shrink(l Limits, ideal, next Counts, canary, stable ReplicaCounts) Counts {
 	if ideal.Canary < canary.Desired {
 		d, k := drain(l, canary, stable, next.Canary, next.Stable, ideal.Canary)

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestIdealCountsTable is behaviour.md A6.2, canary/stable for weights of 100, as upstream was seen to compute it. The two
-// anomalies in it that belong to the five known ones read 1/1 and 4/1 here.
+// TestIdealCountsTable is canary/stable for weights of 100, as Argo Rollouts was seen to compute it. Two of its five known anomalies are in
+// the table; they read 1/1 and 4/1 here.
 func TestIdealCountsTable(t *testing.T) {
 	const table = `
 		replicas surge w1  w5  w10 w20 w25 w33 w40 w50 w60 w75 w90 w99 w100
@@ -107,7 +107,7 @@ func TestBasicCounts(t *testing.T) {
 		"a shrunk version's pods still take room": {Limits{4, 1, 0}, 75, ReplicaCounts{1, 1, 1}, ReplicaCounts{3, 4, 4}, nil, Counts{1, 3}},
 		"the canary never starts: stable stays":   {Limits{4, 1, 0}, 50, ReplicaCounts{1, 1, 0}, all(4), nil, Counts{1, 4}},
 		"the stable version is broken: it goes":   {Limits{4, 1, 1}, 100, ReplicaCounts{1, 1, 1}, ReplicaCounts{4, 4, 0}, nil, Counts{1, 2}},
-		"a broken canary is taken away whole":     {Limits{4, 1, 0}, 0, ReplicaCounts{1, 1, 0}, all(4), nil, Counts{0, 4}},
+		"a broken canary is removed completely":   {Limits{4, 1, 0}, 0, ReplicaCounts{1, 1, 0}, all(4), nil, Counts{0, 4}},
 		"nothing shrinks beside an older one":     {Limits{4, 1, 1}, 50, all(0), all(3), []ReplicaCounts{all(1)}, Counts{1, 3}},
 		"scaled in: the larger side gives":        {Limits{4, 1, 1}, 50, all(5), all(5), nil, Counts{2, 3}},
 	} {

@@ -6,10 +6,10 @@ import (
 
 // SurgeBudget is how many pods the two sides of a routed canary may have.
 //
-// Where their number is limited the sides take turns: who is to lose traffic gives pods up, who is to gain it gets as many, then
-// some of the traffic follows, and so on. One rule says for both how many pods a weight can do with (least); whoever keeps more than
-// that while the other has no room gives them up. That leaves the other side at least one unit of the weight more than it has, so the
-// turns come to an end.
+// When their total is limited, the sides take turns: the side that must lose traffic gives up pods, the side that gains it gets as many, then
+// some of the traffic follows, and so on. One rule says for both sides how many pods a weight needs at least. A side that has more than that
+// gives them up while the other one has no room. This always leaves the other side room for at least one more unit of weight, so the
+// turns end.
 type SurgeBudget struct {
 	// replicas is how many pods carry all traffic, max the weight of all traffic, and tolerated how many of the pods may be missing.
 	replicas, max, tolerated int32
@@ -63,7 +63,8 @@ func (o SurgeBudget) Enough(weight int32) int32 {
 	return max(min(1, n), n-o.tolerated)
 }
 
-// Keeps is how many pods a side keeps for a weight, while the other has so many and is to have so many: it gives up no more than that lacks.
+// Keeps is how many pods a side keeps for a weight while the other side has `other` pods and wants `wanted`: it gives up no more than the
+// other one lacks.
 func (o SurgeBudget) Keeps(weight, other, wanted int32) int32 {
 	n := o.Sized(weight)
 	if other < wanted && n+other >= o.Most {
@@ -77,7 +78,7 @@ func (o SurgeBudget) Beside(weight, n int32) int32 {
 	return min(n, o.Most-max(o.least(weight), min(1, o.replicas)))
 }
 
-// RoomFor is as much of a size as can be had where so many pods may be added.
+// RoomFor is the part of a scale-up that fits when `free` pods may be added.
 func RoomFor(desired, to, free int32) int32 {
 	return min(to, desired+min(free, noLimit-desired))
 }

@@ -29,7 +29,7 @@ func TestTurnsComeToAnEnd(t *testing.T) {
 		now := from
 		for turn := 0; now != want || canary < o.Beside(o.max-want, o.Sized(want)); turn++ {
 			if turn > 3000 {
-				t.Fatalf("%+v: from %d to %d, beginning with %d: at %d for ever, with %d and %d pods", o, from, want, begun, now, canary, stable)
+				t.Fatalf("%+v: from %d to %d, beginning with %d: stuck at %d, with %d and %d pods", o, from, want, begun, now, canary, stable)
 			}
 			aim := o.Beside(o.max-want, o.Sized(want))
 			free := o.Most - canary - stable

@@ -43,8 +43,8 @@ func (d *Draft) strategyField() string {
 
 func (d Delay) String() string { return fmt.Sprintf("%s=%d", d.field, int64(d.Length/time.Second)) }
 
-// StartDelay gives a version a deadline, which is by from now, and returns it. A version that has one keeps it. Where by is the same field
-// with another value, because somebody edited it while it runs, the new value counts from when the delay began.
+// StartDelay gives a version a deadline, `by` from now, and returns it. A version that has one keeps it. If a user edits the field during the
+// delay, the new value counts from when the delay began.
 func (d *Draft) StartDelay(v *world.Version, by Delay) time.Time {
 	deadline := d.deadline(v)
 	switch began := by.began(d.Edited(v), deadline); {

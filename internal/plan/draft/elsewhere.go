@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
-// IsRecorded reports whether the record names all routes of other namespaces that routers are about to write: what no record names would
-// stay there for ever if the spec changed.
+// IsRecorded reports whether the status names every route in other namespaces that the routers are about to write. A route that is not
+// recorded would never be cleaned up if the spec changed.
 func (d *Draft) IsRecorded(named []traffic.Router) bool {
 	recorded := world.RecordedElsewhere(d.world.Rollout)
 	for key := range d.namedElsewhere(named) {

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
-// MayNotScale is why no pods may be added or taken away now, empty if they may.
+// MayNotScale is why no pods may be added or removed now, empty if they may.
 func (d *Draft) MayNotScale() string {
 	if d.world.Spec.Paused && d.update.State() != progress.Aborted { // an abort is urgent, and does not wait for someone to end the pause
 		return "spec.paused is set"

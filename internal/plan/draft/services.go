@@ -39,8 +39,8 @@ func (d *Draft) Selects(name string) string {
 	return ""
 }
 
-// CheckServices finds what is wrong with the Services that the spec names. They are other people's objects, and may be mended
-// at any time: until then nothing is routed, and what runs goes on.
+// CheckServices finds what is wrong with the Services that the spec names. They belong to users, who may fix them at any time. Until then
+// nothing is routed, and running pods keep running.
 func (d *Draft) CheckServices() {
 	for _, ref := range spec.Services(d.world.Rollout) {
 		if d.Service(ref.Name) == nil {

@@ -25,10 +25,10 @@ type judgement struct {
 	failure string
 }
 
-// judged reports whether an analysis has passed, or else what it waits for. One that has not been begun is begun; one that failed
-// ends the update; one that could not tell pauses it, and is begun anew when a person resumes.
+// judged reports whether an analysis has passed, or else what it waits for. It starts an analysis that has not started. A failed one ends
+// the update. An inconclusive one pauses it, and is started again when a user resumes.
 //
-// The status remembers the run, so that a verdict counts even when the object is gone.
+// The status remembers the run, so a verdict counts even after the object is deleted.
 func (j *Judge) judged(a judgement) (passed bool, missing string) {
 	last := *a.Status
 	if last == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// PassedBefore reports whether the analysis before the switch has passed, or is not asked for.
-func (j *Judge) PassedBefore(b spec.BlueGreen) (passed bool, missing string) {
+// PassedBeforeSwitch reports whether the analysis before the switch has passed, or is not asked for.
+func (j *Judge) PassedBeforeSwitch(b spec.BlueGreen) (passed bool, missing string) {
 	if b.PrePromotion == nil {
 		return true, ""
 	}
@@ -21,8 +21,8 @@ func (j *Judge) PassedBefore(b spec.BlueGreen) (passed bool, missing string) {
 	})
 }
 
-// PassedBehind reports whether the analysis behind the switch has passed, or is not wanted.
-func (j *Judge) PassedBehind(b spec.BlueGreen) bool {
+// PassedAfterSwitch reports whether the analysis after the switch has passed, or none is configured.
+func (j *Judge) PassedAfterSwitch(b spec.BlueGreen) bool {
 	if b.PostPromotion == nil || j.update.State() == progress.PromotedInFull || j.update.FastRollback() {
 		return true
 	}
@@ -39,7 +39,7 @@ func (j *Judge) PassedBehind(b spec.BlueGreen) bool {
 	return passed
 }
 
-// Verifying reports whether the new version serves already and the analysis behind the switch goes on.
+// Verifying reports whether the new version already serves and the analysis after the switch is still running.
 func (j *Judge) Verifying(b spec.BlueGreen) bool {
 	return b.PostPromotion != nil && j.update.State() != progress.Settled && j.update.State() != progress.Aborted && j.world.ObservedSelects(b.ActiveService) == j.update.Is.CurrentPodHash &&
 		j.update.PausedSince(v1alpha1.PauseReasonInconclusiveAnalysis).IsZero()
@@ -78,7 +78,7 @@ func (j *Judge) DropAnalyses(b spec.BlueGreen) {
 	j.dropInconclusivePause()
 }
 
-// AwaitsVerdict reports whether the analysis behind the switch has not ended yet.
+// AwaitsVerdict reports whether the analysis after the switch has not ended yet.
 func (j *Judge) AwaitsVerdict() bool {
 	b, ok := j.world.Spec.Strategy.(spec.BlueGreen)
 	last := j.update.Is.BlueGreen.PostPromotionAnalysisRunStatus

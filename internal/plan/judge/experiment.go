@@ -59,7 +59,7 @@ func (j *Judge) startExperiment(s spec.RunExperiment) string {
 	case j.world.Stable == nil: // what was resumed is not to pause it again
 		j.update.Is.Canary.CurrentExperiment = ""
 		return "the stable version has no ReplicaSet to copy"
-	case j.world.New == nil: // somebody deleted it; this pass makes it anew
+	case j.world.New == nil: // a user deleted it; this reconcile creates it again
 		return "the new version has no ReplicaSet to copy yet"
 	}
 	ex, problems := j.newExperiment(s)

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
-// ForgetRuns deletes AnalysisRuns that have ended and play no part any more. One that this pass has no more use for stays until that is
-// recorded: another pass would begin it anew.
+// ForgetRuns deletes AnalysisRuns that have ended and are no longer used. A run that became unused in this reconcile stays until the status
+// records that; otherwise the next reconcile would start it again.
 func (j *Judge) ForgetRuns() {
 	var over []*v1alpha1.AnalysisRun
 	for _, run := range j.world.AnalysisRuns {
@@ -68,7 +68,7 @@ func forget[T metav1.Object](j *Judge, kind string, over []T, phase func(T) v1al
 	}
 }
 
-// beyond are the objects that are too many, when so many of the newest are kept.
+// beyond are the objects over the limit, after the newest `limit` of them.
 func beyond[T metav1.Object](objects []T, limit int) []T {
 	slices.SortFunc(objects, func(a, b T) int {
 		return cmp.Or(b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), cmp.Compare(b.GetName(), a.GetName()))

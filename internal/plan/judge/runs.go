@@ -23,7 +23,7 @@ func (j *Judge) SeeRuns() {
 	}
 }
 
-// remember puts an AnalysisRun's state into the status, and tells of it where its phase is another than before.
+// remember records an AnalysisRun's state in the status, and adds an event if its phase changed.
 func (j *Judge) remember(r progress.RunRecord, run *v1alpha1.AnalysisRun) {
 	next := v1alpha1.RolloutAnalysisRunStatus{
 		Name: run.Name, Status: cmp.Or(run.Status.Phase, v1alpha1.AnalysisPhasePending), Message: clean.Text(run.Status.Message),

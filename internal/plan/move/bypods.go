@@ -144,11 +144,11 @@ func (b *ByPods) answers(v *world.Version) bool {
 	return b.reached(v, services)
 }
 
-// takesOver reports whether the new version is about to be the only one, and can answer for the stable one already. The stable
-// Service is moved then, before the last stable pod goes and not after it.
+// takesOver reports whether the new version is about to be the only one, and can already serve for the stable one. The stable Service is
+// moved then: before the last stable pod is deleted, not after it.
 //
-// Where somebody has deleted the stable version the Service may still send to one that was superseded. That is followed as soon as the new
-// version can answer, whatever its step says: it has all pods.
+// If someone deleted the stable version, the Service may still select a superseded one. It then moves as soon as the new version can serve,
+// at any step: that version has all pods.
 func (b *ByPods) takesOver() bool {
 	stable, gone := b.world.StableBeside(), b.world.Stable == nil && b.update.State() != progress.Settled
 	if gone {

@@ -40,10 +40,10 @@ var activeBySwitch = []serviceRule[*BySwitch]{
 	{Service, "pods for the active Service", (*BySwitch).awaitsPods, ""},
 }
 
-// Begin checks the Services and notes what an update overtakes. It reports whether anything may move: [Frozen] holds Services, too.
+// Begin checks the Services and notes which version an update supersedes. It reports whether anything may move: [Frozen] holds Services, too.
 func (p *BySwitch) Begin() (moves bool) {
 	p.draft.CheckServices()
-	p.overtake()
+	p.supersede()
 	if !p.world.Spec.Paused || p.update.State() == progress.Aborted {
 		return true
 	}
@@ -70,7 +70,7 @@ func (p *BySwitch) Run() (switched bool) {
 	return p.cutOver()
 }
 
-// Clear gives back what the spec does not name any more, and takes away the pods of versions that nothing sends to any more, after their delays.
+// Clear releases Services that the spec no longer names, and deletes the pods of versions that receive no requests, after their delays.
 func (p *BySwitch) Clear() {
 	if p.unserved {
 		return
@@ -131,9 +131,9 @@ func (p *BySwitch) activate(s target.Selection) bool {
 	return true
 }
 
-// awaitsPods has the active Service wait until it finds as many available pods at a version as the one that serves now still has. Where nobody
-// serves, or only what somebody's edit sends to, the first pod will do, and nothing is at stake. A Service that has never been this Rollout's may
-// send to pods of others until now.
+// awaitsPods keeps the active Service where it is until the next version has as many available pods as the one that serves. If nothing serves, or
+// only a version that a manual edit selected, one available pod is enough: nothing is at stake. A Service that has never belonged to this
+// Rollout may be sending to other pods.
 func (p *BySwitch) awaitsPods(s target.Selection) string {
 	recorded, leaving := p.update.Was.BlueGreen.ActiveSelector, p.world.Find(p.draft.Selects(s.Service))
 	var needed int32
@@ -186,7 +186,7 @@ func (p *BySwitch) keepSurplus(s sizes) {
 	one.to = max(one.to, one.Version.Desired())
 }
 
-// retire takes away the pods of versions that nothing sends to any more, after their delays.
+// retire deletes the pods of versions that receive no requests, after their delays.
 func (p *BySwitch) retire() {
 	if p.update.State() == progress.Aborted && !p.bluegreen.AbortScaleDown { // where it had a delay, 0 ends that, and the pods stay
 		p.draft.Keep(p.world.New)
@@ -204,9 +204,9 @@ func (p *BySwitch) retire() {
 	}
 }
 
-// spareEdited keeps a version that the active Service has sent to until this pass: a deadline that it has is from before that was seen. Where its own
-// delay was over before somebody's edit sent there, it is none that could come back without its gates, and the edit does not make it one. The delay
-// of a version that an update begins with makes it a fast rollback, and stays until the status remembers that.
+// spareEdited keeps a version that the active Service selected until this reconcile: any deadline it has was set before that was seen. If its delay
+// had already passed before a manual edit selected it, it could not come back without its gates, and the edit does not change that. The delay
+// of a version that an update starts with makes it a fast rollback, and stays until the status records that.
 func (p *BySwitch) spareEdited() {
 	v := p.world.Find(p.world.ObservedSelects(p.bluegreen.ActiveService))
 	if v == nil || p.update.Begun && v == p.world.New {

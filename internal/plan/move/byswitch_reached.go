@@ -20,9 +20,9 @@ func (s scene) noteSuperseded(serving string) {
 	}
 }
 
-// overtake gives up at once, without the delay, what the last update brought up and never switched to: nobody can go back to
-// a version that never served. Where that is not known for certain the version has its delay.
-func (p *BySwitch) overtake() {
+// supersede drops, without the delay, the pods of a superseded update that the Service was never switched to: nobody can roll back to a version
+// that never served. If that is uncertain, the version keeps its delay.
+func (p *BySwitch) supersede() {
 	serving, last := p.update.Was.BlueGreen.ActiveSelector, p.world.Find(p.update.Was.CurrentPodHash)
 	p.noteSuperseded(serving)
 	if p.update.Begun && last.Desired() > 0 && last != p.world.New && last != p.world.Stable && last.Hash != serving &&
@@ -39,9 +39,9 @@ func (p *BySwitch) mayHaveServed(v *world.Version) bool {
 		v.Annotations[v1alpha1.ReachedAnnotation] != ""
 }
 
-// noteReached notes on a version that the active Service leaves that requests have reached it, where the status does not say so for long: an aborted
-// update's, which may be tried again and superseded then; one that somebody's edit sent to, or a pass that could not record its switch. The note is
-// written before the Service leaves.
+// noteReached annotates a version that the active Service is about to leave: requests have reached it. The status alone does not say so for long
+// enough: an aborted update may be retried and then superseded, a manual edit may have selected the version, or a reconcile could not record
+// its switch. The annotation is written before the Service leaves.
 func (p *BySwitch) noteReached() {
 	v := p.world.Find(p.world.ObservedSelects(p.bluegreen.ActiveService))
 	recorded := v.Desired() > 0 && v != p.world.New && v.Hash == p.update.Was.BlueGreen.ActiveSelector

@@ -40,7 +40,7 @@ func (r *ByWeight) Run() {
 		r.draft.Keep(r.want.StableBeside()) // a deadline that it has is of the strategy before this one
 		resize(r, r.scene, sizesOf(r.want.Target().Sizes), sizesByWeight)
 	}
-	if len(r.update.Problems) > 0 { // the traffic stays where it is until somebody corrects the Services
+	if len(r.update.Problems) > 0 { // the traffic stays where it is until a user corrects the Services
 		r.split.Stay()
 		return
 	}

@@ -94,13 +94,13 @@ func (r *ByWeight) awaitsNoWeight(s target.Selection) string {
 	return ""
 }
 
-// standsIn reports whether the new version can take over from one that was superseded, there being no stable one to do so, or none that
-// has a pod. One that somebody has aborted does so only where nobody serves any more.
+// standsIn reports whether the new version can take over from a superseded one, because there is no stable version, or none with a pod. An
+// aborted new version takes over only if nothing else serves.
 func (r *ByWeight) standsIn() bool {
 	return !r.want.Abandoned() && (r.want.Alone() || r.want.StableIsDown()) && r.world.New.ConfirmedAvailable() >= max(min(1, r.want.Replicas()), r.want.Room().Enough(r.split.MayCarry()))
 }
 
-// canaryAwaitsPods has the canary Service wait for pods even while it has no weight: somebody may call it by its name.
+// canaryAwaitsPods makes the canary Service wait for pods even without a weight: clients may call it by name.
 func (r *ByWeight) canaryAwaitsPods(s target.Selection) string {
 	if have, needed := s.Version.Counts().Serving(), r.neededByCanary(s.Service, s.Version); have < needed {
 		return fmt.Sprintf("%d of %d pods available", have, needed)

@@ -64,9 +64,9 @@ func (r *ByWeight) fit(s sizes) {
 	}
 }
 
-// giveRoom takes pods of versions away that are part of no update where one that is to have so many has no room beside them, and Services
-// send to them still: as many as leave the minimum available. One that the stable Service selects in particular keeps those that carry what comes
-// by it; one that only the canary Service selects keeps its pods until that has left it.
+// giveRoom scales down superseded versions that Services still select when `to` cannot reach `wanted` within maxSurge. It leaves the minimum
+// available. A version that the stable Service selects keeps the pods that carry the stable share; one that only the canary Service selects
+// keeps its pods until that Service has left it.
 func (r *ByWeight) giveRoom(s sizes, to *world.Version, wanted int32) {
 	if !r.EnforceMaxSurge || r.want.Free() > 0 || to.Desired() >= wanted {
 		return

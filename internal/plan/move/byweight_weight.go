@@ -104,7 +104,7 @@ func (r *ByWeight) holdForStable(w *weight) {
 	}
 }
 
-// leaveWithoutPods sends nothing to pods that are not there, or that the step takes away.
+// leaveWithoutPods sends nothing to pods that do not exist, or that the step removes.
 func (r *ByWeight) leaveWithoutPods(w *weight) {
 	carrier := r.split.ServedCanary()
 	switch {
@@ -156,17 +156,17 @@ func (r *ByWeight) holdRouters(w *weight) {
 	}
 }
 
-// bothSendElsewhere reports whether both Services send to one version that is not the stable one: somebody has pointed the stable Service there, or
-// the strategy before this one. The version keeps all its pods for that, and leaves the stable one no room to have as many before the Service
-// comes back to it.
+// bothSendElsewhere reports whether both Services select one version that is not the stable one, after a manual edit of the stable Service or
+// under the previous strategy. That version keeps all its pods for this, which leaves the stable one no room for as many before the Service
+// returns to it.
 func (r *ByWeight) bothSendElsewhere() bool {
 	c := r.split.ServedCanary()
 	return r.want.Stable() != nil && c != r.want.Stable() && r.bothSendTo(c)
 }
 
-// bothSendToStable reports whether the canary has a weight, both Services are known to send to the stable version, since somebody pointed the canary
-// one there, and it has a pod. It carries everything then, and a weight changes nothing: the canary Service is freed at once, and not when the stable version has
-// the pods for that, which may find no room beside those of the new one.
+// bothSendToStable reports whether the canary has a weight, a manual edit left both Services on the stable version, and that version has an
+// available pod. It carries everything then, and the weight has no effect. The canary Service is therefore moved immediately, without waiting
+// until the stable version has pods for all traffic, for which there may be no room next to the new version's.
 func (r *ByWeight) bothSendToStable() bool {
 	stable := r.want.Stable()
 	if r.split.Now == 0 || stable.ConfirmedAvailable() == 0 || !r.bothSendTo(stable) {

@@ -1,13 +1,14 @@
-// Package move goes from what is to what a strategy wants, as far as that is safe in this pass. It is the only place where anything is held back.
+// Package move goes from what was observed toward what a strategy wants, as far as that is safe in this reconcile. Nothing else holds a move back.
 //
-// What holds it back are promises ([Promises]). Each has rules for the moves that could break it: pods of a version, a Service that is
-// pointed elsewhere, a weight. A rule takes what is wanted and leaves as much of it as keeps the promise. The rules are applied in the order of
-// their lists (sizesByPods, sizesByWeight, ...). Three guards are not in a list, since they hold for a whole pass or need no order: [Frozen]
-// (frozen), delays of versions of no use (retire.go) and [Release] (giveback.go, release.go). There are three ways in which requests are split between versions, and what is known of who
-// serves differs between them:
+// Moves are held back by promises ([Promises]). Each promise has rules for the moves that could break it: pods of a version, the selector of a
+// Service, a weight. A rule takes what is wanted and returns as much of it as keeps the promise. The rules are applied in the order of
+// their lists (sizesByPods, sizesByWeight, ...). Three guards are not in a list, since they hold for a whole reconcile or need no order: [Frozen]
+// (frozen), delays of unused versions (retire.go), and [Release] (giveback.go, release.go).
 //
-//	ByPods      a canary without a router: whoever asks a Service gets one of its pods, and nobody knows how many ask
-//	ByWeight    a canary whose traffic routers split: how much goes to which Service is read from their objects
+// Requests are split between versions in three ways, which differ in what is known about who serves:
+//
+//	ByPods      a canary without a router: a client of a Service reaches any of its pods, and the number of clients is unknown
+//	ByWeight    a canary whose traffic routers split: the share of each Service is read from the routes
 //	BySwitch    blue-green: the active Service has all of it
 package move
 

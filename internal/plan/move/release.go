@@ -8,9 +8,9 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// release gives a Service back, which selects the pods of all versions from then on. Where Services and routes say who gets what, whoever
-// still uses it would get to a version that is on trial. So it selects the stable version until no other has pods, and until the active
-// Service that took its place was seen to send there.
+// release removes this Rollout's selector from a Service, which then selects the pods of all versions. Where Services and routes split the
+// traffic, clients that still use it would reach a version on trial. So it first selects the stable version, until no other version has
+// pods and the active Service that replaced it was seen to select that version.
 func (m *Mover) release(name string) {
 	if c, ok := m.world.Spec.Strategy.(spec.Canary); ok && c.Traffic == nil { // the share of the pods is the share of the traffic
 		m.free(name)
@@ -39,7 +39,7 @@ func (m *Mover) free(name string) {
 	m.journal.Note(change.TopicRoute, "release service "+name, notNamed)
 }
 
-// keeper is the version that whoever uses a Service is to get to that is not named any more: the stable one, or what serves in its place.
+// keeper is the version that clients of a released Service should reach: the stable one, or the one that serves in its place.
 func (m *Mover) keeper() *world.Version {
 	if stable := m.world.Find(m.update.Is.StableRS); stable != nil {
 		return stable

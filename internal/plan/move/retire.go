@@ -8,13 +8,12 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/target"
 )
 
-// retire takes a version's pods away once its delay has passed since it was first found to be of no use. Until then it keeps its
-// pods, so that going back to it takes no time, and proxies that have not heard yet find somebody at home. A delay of zero
-// overrules a deadline that was given before.
+// retire deletes a version's pods once its delay has passed since it was first found unused. Until then it keeps its pods: a rollback to it
+// is immediate, and proxies with stale endpoints still reach live pods. A delay of zero overrides a deadline that was set before.
 func (m *Mover) retire(idle target.Idle) {
 	v := idle.Version
 	if slices.ContainsFunc(idle.Services, func(name string) bool { return m.entry(name).after == v.Hash }) {
-		m.draft.Keep(v) // somebody has pointed a Service back to it: the delay begins when that has left it again
+		m.draft.Keep(v) // a Service was pointed back to it: the delay begins when that Service has left it again
 	}
 	switch {
 	case v.Desired() == 0:

@@ -10,7 +10,7 @@ import (
 // withoutNew is why what runs is scaled although there is an update to begin.
 const withoutNew = "the new version cannot be created"
 
-// pointBack has a Service that somebody's edit sends to no version that there is select the stable one.
+// pointBack points a Service that a manual edit left without an existing version at the stable one.
 func (m *Mover) pointBack(name string) {
 	if hash := m.draft.Selects(name); hash != "" && m.world.Find(hash) == nil {
 		m.pointAvailable(target.Selection{Service: name, Version: m.world.Stable, Why: "it selects no version that there is"})

@@ -200,7 +200,7 @@ func (p *Plugins) windsUpBy() v1alpha1.StepPluginOperation {
 	return ""
 }
 
-// WindUp has plugins undo their steps behind an abort, the last one first, and the last one stop behind a full promotion: one call at a time.
+// WindUp has plugins undo their steps after an abort, the last one first, or stop the last one after a full promotion: one call at a time.
 func (p *Plugins) WindUp() {
 	operation := p.windsUpBy()
 	if operation == "" {

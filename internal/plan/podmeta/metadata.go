@@ -15,29 +15,29 @@ import (
 )
 
 const (
-	// podsAPass is how many pods of a version one pass labels at most, and labelPace how soon after it the next one looks: a version of
-	// a thousand pods must not keep an abort waiting, and pods whose labels somebody else sets back, again and again, cost little.
+	// podsAPass is how many pods of a version one reconcile labels at most, and labelPace is when the next one follows: a version of a
+	// thousand pods must not delay an abort, and pods whose labels something else keeps reverting must cost little.
 	podsAPass = 100
 	labelPace = time.Second
 	// refusalRetry is how soon a pod that the API server did not change is tried again: what refused it may have gone.
 	refusalRetry = 30 * time.Second
 )
 
-// SetMetadata has the pods of each version carry the labels and annotations that belong to the part it plays: the new version's while it is
-// being updated to, the stable one's once it is promoted, and none on any other. Running pods are changed in place.
+// SetMetadata gives the pods of each version the labels and annotations of its role: the new version's during the update, the stable
+// version's after the promotion, and none for any other version. Running pods are changed in place.
 //
-// It goes by the parts that the status records, so a promotion shows on the pods from the pass after it on. For each version
-// there are three steps, and the ReplicaSet's annotations tell which comes next (spec.SetMetadata):
+// The roles are those that the status records, so a promotion shows on the pods from the next reconcile on. Each version takes three
+// steps, and the ReplicaSet's annotations say which is next (spec.SetMetadata):
 //
-//  1. The ReplicaSet's template gets the metadata, and with the same write the annotation that says that pods are to follow.
-//     From here on new pods come with it.
-//  2. Once the ReplicaSet controller has seen that, and so makes no more pods of the old template, the pods are listed and those
-//     that differ are changed. After all other writes, and after the record: nothing depends on it, and one pod that the API
-//     server will not let be changed must not hold up a rollout.
-//  3. A pass that has listed the pods and found them all as they should be takes the annotation away.
+//  1. The ReplicaSet's template gets the metadata. The same write adds an annotation that says that pods must follow. From here on new
+//     pods are created with the metadata.
+//  2. Once the ReplicaSet controller has seen the template, and so creates no more pods from the old one, the pods are listed and those
+//     that differ are changed. This comes after all other writes and the record: nothing depends on it, and a pod that the API server
+//     does not let us change must not hold up a rollout.
+//  3. A reconcile that has listed the pods and found them all correct removes the annotation.
 //
-// A crash anywhere leaves the annotation, and the next pass goes on where the pods are. Between changes it is not there, so that
-// a settled rollout costs no read and no write. Pods that somebody relabels by hand later are left as they are.
+// A crash at any point leaves the annotation, and the next reconcile continues with the pods. Without the annotation a settled rollout
+// costs no read and no write. Pods that someone relabels later are left alone.
 func (l *Labeler) SetMetadata() {
 	if wanted := l.metadataOf(l.update.Is.CurrentPodHash); l.draft.Create != nil && !wanted.Empty() {
 		set := l.draft.Create.ReplicaSet

@@ -16,7 +16,7 @@ func (p *Progress) Third() *world.Version {
 	return nil
 }
 
-// Deserted reports whether what served is gone, because somebody has deleted its ReplicaSet.
+// Deserted reports whether the version that served is gone, because someone deleted its ReplicaSet.
 func (p *Progress) Deserted() bool {
 	return p.State() != Settled && p.world.Stable == nil && p.Third() == nil
 }

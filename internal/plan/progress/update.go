@@ -131,8 +131,8 @@ func (p *Progress) goesBackFast() bool {
 	return p.world.WithinWindow() || p.world.IsBlueGreen() && p.world.New.Delaying(p.world.Now) && p.world.New.Annotations[v1alpha1.OvertakenAnnotation] == ""
 }
 
-// DecidesFast reports whether this pass finds that an earlier version does not run any more. It must not get pods before that is
-// recorded: whoever looks again after a crash would take them for ones that never went.
+// DecidesFast reports whether this reconcile finds that an earlier version no longer runs. That version gets no pods before the status
+// records this: after a crash they would look like pods that had never been deleted.
 func (p *Progress) DecidesFast() bool { return p.Begun && !p.Fast && p.world.WithinWindow() }
 
 // Obey carries out abort, retry and promote --full. The newer of an abort and a full promotion wins: an abort that has been

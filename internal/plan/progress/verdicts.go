@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// Complain adds problems that have not been told of in this pass.
+// Complain adds problems that were not reported yet in this reconcile.
 func (p *Progress) Complain(problems []spec.Problem) {
 	for _, problem := range problems {
 		if !slices.Contains(p.Problems, problem) {

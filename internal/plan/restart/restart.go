@@ -14,14 +14,14 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// restartCheck is how often a restart looks again where nothing happens: a PodDisruptionBudget that forbade an eviction does not
-// say when it allows one.
+// restartCheck is how often a restart is reconciled while nothing changes: a PodDisruptionBudget that blocked an eviction does not say
+// when it will allow one.
 const restartCheck = 30 * time.Second
 
-// restart is the replacing of pods that were created before an instant, version by version (behaviour.md A14).
+// restart replaces the pods that were created before an instant, version by version.
 //
-// All it goes by is what can be seen: spec.restartAt, status.restartedAt and the pods. So whoever continues it after a crash does
-// what would have been done, the pod too many of a surge included.
+// It depends only on what can be observed: spec.restartAt, status.restartedAt and the pods. So a controller that continues it after a
+// crash decides the same, including the extra pod of a surge.
 type restart struct {
 	before metav1.Time
 	// of is the version whose turn it is, and old are its pods that are still to be replaced. Nil when none are left of any.
@@ -30,9 +30,9 @@ type restart struct {
 
 	// surge: no pod may be missing, so the version gets one more than it should have, and only then gives one of the old ones up.
 	surge bool
-	// unreported: a ReplicaSet tells of more available pods than it has, since one was evicted a moment ago.
+	// unreported: a ReplicaSet still reports an available pod that was just evicted.
 	unreported bool
-	// asked is that this pass wants the pod too many, and given that the version had been told of it before.
+	// asked is that this reconcile wants the extra pod, and given that the version had been asked for it before.
 	asked, given bool
 }
 

@@ -87,7 +87,7 @@ func (r *Split) lookAtExperiment() {
 	}
 }
 
-// tellAdditional tells of destinations that come and go.
+// tellAdditional adds an event for each destination that was added or removed.
 func (r *Split) tellAdditional() {
 	before := r.recordedAdditional()
 	for _, d := range r.Next.Additional {

@@ -33,7 +33,7 @@ type Split struct {
 	StableService, CanaryService spec.Reference
 	// Now is the weight of the canary Service: as the status has it, or as routers are known to have it that are elsewhere.
 	Now int32
-	// experiments are what the templates of an experiment are to get, additional those of them that routers may be told of.
+	// experiments are the shares that an experiment's templates should get; additional are those of them that routers may be given.
 	experiments, additional []traffic.Destination
 	// InForce: before this pass every router was seen to carry out that weight. Only then is it known who carries what.
 	InForce bool
@@ -57,7 +57,7 @@ func (r *Split) See() {
 	if replaced, ok := r.replacedCanaryService(); ok {
 		named := r.CanaryService
 		r.CanaryService, r.draft.Carrying = replaced, replaced.Name
-		if _, problems := r.render(r.Of(0)); len(problems) > 0 { // somebody has taken it out of a route
+		if _, problems := r.render(r.Of(0)); len(problems) > 0 { // someone removed it from a route
 			r.CanaryService, r.draft.Carrying = named, ""
 		}
 	}
@@ -168,8 +168,8 @@ func (d rendered) changes(reason string, problems []spec.Problem) []change.Chang
 	return changes
 }
 
-// Route sets the split that this pass decided on, and records it. An object that is missing or makes no sense is not written. The others are
-// set all the same, and the record stays as it was: it tells of what is in force everywhere.
+// Route sets the split that this reconcile decided on, and records it. An object that is missing or invalid is not written. The others are
+// written anyway, but the record stays as it was: it holds only weights that are in force everywhere.
 func (r *Split) Route(weight int32, reason, goal string) {
 	r.Next = r.Of(weight)
 	all, problems := r.render(r.Next)

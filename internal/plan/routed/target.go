@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
-// Target is what the current step wants of pods and Services. Up to four versions may play a part: the new one, the stable one, the one that the
-// canary Service still selects when an update overtakes another (the carrier), and the last stable one until the stable Service has left it.
+// Target is what the current step wants of pods and Services. Up to four versions take part: the new one, the stable one, the one that the
+// canary Service still selects when one update supersedes another, and the previous stable one until the stable Service has left it.
 func (t *Want) Target() target.Target {
 	return target.Target{Sizes: t.sizes(), Services: t.services()}
 }
@@ -111,8 +111,8 @@ func (t *Want) StableIsDown() bool {
 	return t.Replicas() > 0 && t.Stable().Counts().Available == 0
 }
 
-// Abandoned reports whether an update was aborted that cannot go back to the stable version, which is gone, while another version still serves, by
-// either Service or one that the spec named before: then that keeps serving until somebody retries or asks for something else.
+// Abandoned reports whether an update was aborted but its stable version is gone, while another version still serves, by either Service or by
+// one that the spec named before. That version keeps serving until a user retries or requests something else.
 func (t *Want) Abandoned() bool {
 	if t.update.State() != progress.Aborted || t.Stable() != nil {
 		return false

@@ -41,7 +41,7 @@ func (t *Want) TakesOver() bool {
 	return t.update.State() == progress.PromotedInFull && !t.canary.Traffic.DynamicStableScale && !t.canary.PingPong
 }
 
-// Alone reports whether the stable version's ReplicaSet is gone, which somebody deleted, and the new version is all there is.
+// Alone reports whether someone deleted the stable version's ReplicaSet, and only the new version is left.
 func (t *Want) Alone() bool {
 	return t.Stable() == nil && t.world.New != nil && t.update.State() != progress.Settled && !t.Abandoned()
 }
@@ -61,7 +61,7 @@ func (t *Want) Leftover() *world.Version {
 // Replicas is how many pods carry all the traffic.
 func (t *Want) Replicas() int32 { return t.world.Spec.Replicas }
 
-// CanarySize is how many pods the new version should have at a weight, as the current step has it (behaviour.md A6.4).
+// CanarySize is how many pods the new version should have at a weight, under the current step.
 func (t *Want) CanarySize(weight int32) (int32, string) {
 	if s, ok := t.CanaryScale(); ok {
 		switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/plan/progress"
 )
 
-// phase sums the status up in a word and a sentence: the first line that fits. Argo CD, the kubectl plugin and people's scripts
-// read both, so words and order are wire format (behaviour.md A13.3).
+// phase sums the status up in a word and a sentence: the first line that fits. Argo CD, the kubectl plugin and users' scripts
+// read both, so words and order are wire format.
 func (p *Status) phase() (v1alpha1.RolloutPhase, string) {
 	s := p.update.Is
 	if c := p.update.Condition(v1alpha1.ConditionInvalidSpec); c.Status == corev1.ConditionTrue {

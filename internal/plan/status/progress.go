@@ -45,7 +45,7 @@ func (p *Status) progress() (is progressing, known bool) {
 			message += ": " + p.update.Aborted
 		}
 		return progressing{corev1.ConditionFalse, v1alpha1.ReasonRolloutAborted, message, false}, p.update.Aborted != "" || before != v1alpha1.ReasonRolloutAborted
-	case p.draft.Create != nil: // also where someone deleted it: the deadline counts anew
+	case p.draft.Create != nil: // also if someone deleted it: the deadline starts over
 		return progressing{corev1.ConditionTrue, v1alpha1.ReasonNewReplicaSetCreated, fmt.Sprintf("Created new replica set %q", name), true}, true
 	case p.update.Begun:
 		return progressing{corev1.ConditionTrue, v1alpha1.ReasonFoundNewReplicaSet, fmt.Sprintf("Found new replica set %q", name), false}, true

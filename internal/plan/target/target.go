@@ -46,8 +46,8 @@ type Idle struct {
 	Services []string
 }
 
-// Replaced are the versions that are neither the new nor the stable one, and have pods, but for one that is spared. Only so many, the newest, have
-// a delay.
+// Replaced are the versions that have pods and are neither new nor stable, except a spared one. Only the newest `limit` of them have a
+// delay.
 func Replaced(others []world.Version, spared *world.Version, limit int, like Idle) []Idle {
 	var idle []Idle
 	for i := range others { // newest first

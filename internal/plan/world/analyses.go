@@ -54,8 +54,8 @@ func HasPods(ex *v1alpha1.Experiment) bool {
 	return slices.ContainsFunc(ex.Status.TemplateStatuses, func(t v1alpha1.TemplateStatus) bool { return t.Replicas > 0 })
 }
 
-// ExperimentSet is the ReplicaSet that an Experiment has for a template, nil if there is none. The Experiment's status tells of it too, which
-// who may write Experiments can write.
+// ExperimentSet is the ReplicaSet that an Experiment has for a template, nil if there is none. The Experiment's status names it as well, but
+// anyone who can write Experiments can write that.
 func (w *World) ExperimentSet(ex *v1alpha1.Experiment, template string) *appsv1.ReplicaSet {
 	return analysis.FirstNamed(w.ExperimentSets, func(set *appsv1.ReplicaSet) bool {
 		return metav1.IsControlledBy(set, ex) && set.DeletionTimestamp == nil && set.Annotations[v1alpha1.ExperimentTemplateNameAnnotation] == template

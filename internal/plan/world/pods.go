@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// correctAvailable has the pods themselves say how many are available while they are being restarted, where they were looked at: a ReplicaSet's
-// status may not report yet that one was evicted a moment ago, and whoever scales down by it would take away what stands in for that.
+// correctAvailable counts available pods from the pods themselves during a restart, if they were listed. A ReplicaSet's status may not report
+// a recent eviction yet, and scaling down by it would delete the replacement.
 func (w *World) correctAvailable() {
 	at := w.Rollout.Spec.RestartAt
 	if at == nil || at.Equal(w.Rollout.Status.RestartedAt) || w.Now.Before(at.Time) {

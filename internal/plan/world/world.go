@@ -50,8 +50,8 @@ func (w *World) StableBeside() *Version {
 	return w.Stable
 }
 
-// CreateRetry is how often a ReplicaSet that the API server refused is tried again: what refused it, such as a quota or an
-// admission policy, may be mended without the Rollout changing.
+// CreateRetry is how often the controller retries a ReplicaSet that the API server rejected: its cause, such as a quota or an admission
+// policy, may be fixed without a change to the Rollout.
 const CreateRetry = 30 * time.Second
 
 // Second is the present in the whole seconds that the API stores.

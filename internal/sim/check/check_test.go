@@ -52,7 +52,7 @@ func TestFinds(t *testing.T) {
 			p.Wake = time.Time{}
 			return p
 		}},
-		{"it writes for ever", "gateway", "live", func(o plan.Observed) plan.Plan {
+		{"it never stops writing", "gateway", "live", func(o plan.Observed) plan.Plan {
 			p := plan.Next(o)
 			if len(o.Rollout.Status.PauseConditions) == 0 || p.Writes() {
 				return p

@@ -29,7 +29,7 @@ func (s *state) stuck() string {
 		case status.Abort, strings.HasPrefix(status.Message, v1alpha1.ReasonInvalidSpec), s.now.Broken():
 			return ""
 		}
-		return "nothing is broken, and it is Degraded for ever"
+		return "nothing is broken, and it stays Degraded"
 	case v1alpha1.RolloutPhaseProgressing:
 		return "nobody will look again"
 	}
@@ -45,8 +45,8 @@ func (s *state) overdue() bool {
 	return timedOut && ro.Spec.ProgressDeadlineAbort && updating(s.now) && !ro.Status.Abort && !ro.Spec.Paused
 }
 
-// live checks what only the whole graph can say: that no state leads back to itself, with nobody doing anything, by a way on which something is
-// written; and that what goes on looking for ever says why.
+// live checks what only the whole graph can show: that no state leads back to itself through a write while nobody does anything, and that
+// a Rollout that is requeued without end says why.
 func (s *search) live() {
 	for _, component := range s.components() {
 		inside := map[int32]bool{}

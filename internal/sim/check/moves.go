@@ -83,7 +83,7 @@ func deleteSet(image string) Move {
 	return Move{Line: "delete replicaset " + image, Can: has(image)}
 }
 
-// point has somebody edit what a Service selects: the version of an image, or what no version is.
+// point is a manual edit of a Service's selector: to the version of an image, or to no version.
 func point(service, at string) Move {
 	m := Move{Line: fmt.Sprintf("point %s %s", service, at), Can: hasService(service)}
 	if at != "nobody" {
@@ -104,7 +104,7 @@ func makeService(name string) Move {
 	return Move{Line: "service " + name, Can: func(w *sim.World) bool { return w.Service(name) == nil }}
 }
 
-// bend has somebody write other weights into a route: what the canary gets, of 100.
+// bend is a manual edit of a route's weights: the canary's share, of 100.
 func bend(kind string, weight int) Move {
 	return Move{Line: fmt.Sprintf("bend %s %d", kind, weight), Can: func(w *sim.World) bool { return w.CanBend(kind) }}
 }

@@ -19,7 +19,7 @@ type Result struct {
 	// States are how many there are, Transitions how many steps lead from one to another, Rests in how many states nothing more happens, and
 	// Depth how many steps the farthest is away. Places are how many there are where it makes no difference what may still happen.
 	States, Places, Transitions, Rests, Depth int
-	// Took is how much processor time that was, where somebody measured it.
+	// Took is how much processor time that was, if it was measured.
 	Took time.Duration
 	// Complete: every state was visited.
 	Complete bool
@@ -229,7 +229,7 @@ func (s *state) try(what step) {
 	s.do(what)
 }
 
-// rest checks a state in which nothing happens any more unless somebody does something.
+// rest checks a state in which nothing more happens unless a user acts.
 func (s *state) rest() {
 	s.referee.Rest()
 	if s.referee.Fault() != nil || s.now.Rollout() == nil {

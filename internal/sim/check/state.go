@@ -29,7 +29,7 @@ const (
 	judge              // an AnalysisRun comes to a verdict
 	end                // an Experiment comes to an outcome
 	tick               // nothing happens until the next deadline
-	act                // somebody does something, or something breaks
+	act                // a user acts, or something breaks
 )
 
 // step is one thing that happens.

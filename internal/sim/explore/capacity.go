@@ -54,9 +54,9 @@ func (r *rules) lost() {
 	}
 }
 
-// collide allows for pods that a process adds which has lost the lead in the middle of a write, beside those that the next one adds. What
-// one does in the place of the other is not what both do together, and a resourceVersion guards one ReplicaSet only: nothing that Kubernetes
-// has could hold that write back. The next pass takes away what is too much, and until then nobody knows how many pods there may be.
+// collide allows for pods that a process adds after losing the lead in the middle of a write, in addition to those of the next leader. Each
+// decides correctly alone, but not both together, and a resourceVersion guards a single ReplicaSet: Kubernetes has nothing that could stop
+// that write. The next reconcile deletes the surplus, and until then the number of pods is unknown.
 func (r *rules) collide() {
 	if r.unfenced && r.world.Desired() > r.desired {
 		r.ceiling = math.MaxInt32
@@ -131,9 +131,9 @@ func (r *rules) catchUp() {
 	}
 }
 
-// edited reports whether the active Service is where somebody's edit has it, and not where the controller knows it to be. The pods that serve
-// by that are no promise: an empty selector sends to those of all versions, on trial or not, and when the Service is pointed back, as it must
-// be, those of the version that ought to serve remain.
+// edited reports whether a manual edit has the active Service select something other than the controller knows. The pods that serve
+// through the edit are no promise: an empty selector sends to the pods of all versions, on trial or not, and when the Service is pointed
+// back, as it must be, those of the version that should serve remain.
 func (r *rules) edited() bool {
 	status := r.world.Rollout().Status
 	return r.world.Rollout().Spec.Strategy.BlueGreen != nil && r.active == r.byHand && r.active != status.BlueGreen.ActiveSelector

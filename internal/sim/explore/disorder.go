@@ -62,7 +62,7 @@ var disturbances = []disturbance{
 	}},
 	{2, "sick pods", func(h *history) { h.world.Unready(h.image(), 1+h.IntN(4), 0) }},
 	{4, "break an image", func(h *history) { h.world.SetFate(h.image(), sim.Fate{Broken: true}) }},
-	{4, "mend an image", func(h *history) { h.world.SetFate(h.image(), sim.Fate{Start: h.world.PodStart}) }},
+	{4, "repair an image", func(h *history) { h.world.SetFate(h.image(), sim.Fate{Start: h.world.PodStart}) }},
 	{1, "delete a ReplicaSet", func(h *history) { h.world.DeleteReplicaSet(h.image()) }},
 	{1, "refuse ReplicaSets", func(h *history) { h.world.Refuse("no more of these") }},
 	{2, "allow ReplicaSets", func(h *history) { h.world.Refuse("") }},
@@ -76,7 +76,7 @@ var disturbances = []disturbance{
 
 	{1, "delete a Service", func(h *history) { h.world.DeleteService(h.service()) }},
 	{1, "take a Service", func(h *history) {
-		h.world.EditService(h.service(), func(s *corev1.Service) { annotate(s, "somebody else") })
+		h.world.EditService(h.service(), func(s *corev1.Service) { annotate(s, "someone else") })
 	}},
 	{1, "bend a Service", func(h *history) {
 		h.world.EditService(h.service(), func(s *corev1.Service) { s.Spec.Selector["app"] = "db" })
@@ -128,7 +128,7 @@ func (h *history) setImage(image string) {
 	h.world.PutDeployment(func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = image })
 }
 
-// edit changes the spec. Whoever does so is content with what is there.
+// edit changes the spec. The user accepts whatever pods are there.
 func (h *history) edit(change func(*v1alpha1.Rollout)) {
 	h.approve()
 	h.world.Edit(change)
@@ -205,8 +205,8 @@ func (h *history) user(do func()) {
 	})
 }
 
-// mend undoes all that is broken.
-func (h *history) mend() {
+// repair repairs everything that is broken.
+func (h *history) repair() {
 	h.user(func() {
 		w := h.world
 		w.Refuse("")

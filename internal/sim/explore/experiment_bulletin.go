@@ -27,7 +27,7 @@ type notice struct {
 }
 
 const (
-	// published is how late an event is at most: somebody has to have time for it, and for those before it, which may be sent again.
+	// published is how late an event is at most: it waits for a free worker and for earlier events, which may be sent again.
 	published = 30 * time.Second
 	// givenUp is how often an event is sent in vain before those after it are sent.
 	givenUp = 4

@@ -53,7 +53,7 @@ var experimentDisturbances = []experimentDisturbance{
 	{3, "kill pods", func(l *laboratory) { l.world.Kill(l.image(), 1+l.IntN(3)) }},
 	{3, "flapping pods", func(l *laboratory) { l.world.Unready(l.image(), 1+l.IntN(4), time.Duration(1+l.IntN(20))*time.Second) }},
 	{2, "break an image", func(l *laboratory) { l.world.SetFate(l.image(), sim.Fate{Broken: true}) }},
-	{3, "mend an image", func(l *laboratory) { l.world.SetFate(l.image(), sim.Fate{Start: l.world.PodStart}) }},
+	{3, "repair an image", func(l *laboratory) { l.world.SetFate(l.image(), sim.Fate{Start: l.world.PodStart}) }},
 	{1, "refuse ReplicaSets", func(l *laboratory) { l.world.Refuse("no more of these") }},
 	{2, "allow ReplicaSets", func(l *laboratory) { l.world.Refuse("") }},
 	{1, "refuse analyses", func(l *laboratory) { l.world.RefuseRuns("no more of these") }},
@@ -158,8 +158,8 @@ func (l *laboratory) jumped(by time.Duration) {
 	l.rules.bulletin.later(by)
 }
 
-// mend undoes all that is broken.
-func (l *laboratory) mend() {
+// repair repairs everything that is broken.
+func (l *laboratory) repair() {
 	l.user("MEND", func() {
 		w := l.world
 		w.Refuse("")

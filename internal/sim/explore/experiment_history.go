@@ -146,7 +146,7 @@ func (l *laboratory) anyMeasurement() verdict {
 	return v
 }
 
-// duration is how long an Experiment runs, sometimes until somebody ends it.
+// duration is how long an Experiment runs, sometimes until a user ends it.
 func (l *laboratory) duration() v1alpha1.DurationString {
 	return []v1alpha1.DurationString{"", "10s", "30s", "2m"}[l.IntN(4)]
 }
@@ -300,7 +300,7 @@ func (l *laboratory) run(d time.Duration) {
 	}
 }
 
-// settle lets everything happen that will by itself, but for measurements that go on for ever.
+// settle lets everything happen that happens on its own, except for measurements without end.
 func (l *laboratory) settle() {
 	l.rules.passes = 0
 	until := l.world.Now().Add(2 * time.Hour)
@@ -328,7 +328,7 @@ func (l *laboratory) end() {
 	l.sow(most + 1)
 	l.log("%s calm", l.world.Elapsed())
 	l.pacify()
-	l.mend()
+	l.repair()
 	for range 30 {
 		l.settle()
 		if l.fault != nil || l.done() {

@@ -28,8 +28,8 @@ type entry struct {
 	metric string
 }
 
-// account is how often a metric was asked for in all, how often its run told of it at most, and when the answers of the present process came
-// back, or will, behind as many as were told before it.
+// account is how often a metric was measured in all, the largest count that its run has reported, and when the answers to the present
+// process came back, or will, after `before` answers to earlier ones.
 type account struct {
 	asked, told, before int64
 	answers             []time.Time
@@ -56,7 +56,7 @@ func (g *ledger) asked(r metric.Request, m sim.Measurement) {
 	a.answers = append(a.answers, g.lab.world.Now().Add(m.Takes))
 }
 
-// startOver begins anew with what is told.
+// startOver forgets what was reported.
 func (g *ledger) startOver() {
 	for _, a := range g.entries {
 		a.before, a.answers = a.told, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
-// analysisPass is told of each pass over an AnalysisRun.
+// analysisPass is called for each reconcile of an AnalysisRun.
 func (r *experimentRules) analysisPass(p sim.AnalysisPass) {
 	run := p.Observed.Run
 	var notes []change.Note

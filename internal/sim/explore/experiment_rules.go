@@ -25,7 +25,7 @@ type experimentRules struct {
 	// over is when each Experiment was first seen to have ended, and began which run each analysis was begun as in its present attempt.
 	over  map[types.UID]time.Time
 	began map[string]types.UID
-	// again are those that somebody tried again when they were over.
+	// again are those that a user retried after they had ended.
 	again map[types.UID]bool
 	// measured is what was measured, and what became of it.
 	measured *ledger
@@ -62,7 +62,7 @@ func (r *experimentRules) see() {
 		switch ended := analysis.Ended(ex.Status.Phase); {
 		case ended && !known:
 			r.over[ex.UID] = w.Now()
-		case !ended && known && len(ex.Status.TemplateStatuses) > 0: // somebody tries it again, and it has begun to: it is not refused
+		case !ended && known && len(ex.Status.TemplateStatuses) > 0: // a user retried it, and it has started: it is not refused
 			delete(r.over, ex.UID)
 			for _, a := range ex.Spec.Analyses {
 				delete(r.began, string(ex.UID)+a.Name)
@@ -108,7 +108,7 @@ func (r *experimentRules) shares() map[string]int64 {
 	return nil
 }
 
-// pass is told of each pass over the Rollout.
+// pass is called for each reconcile of the Rollout.
 func (r *experimentRules) pass(p sim.Pass) {
 	r.count("rollout", p.Outcome, p.Plan.Notes)
 	begun := slices.ContainsFunc(p.Plan.Judge, func(c change.Change) bool { _, ok := c.(change.CreateExperiment); return ok })
@@ -207,7 +207,7 @@ func bad(phase v1alpha1.AnalysisPhase) bool {
 	return analysis.Ended(phase) && phase != v1alpha1.AnalysisPhaseSuccessful
 }
 
-// experimentPass is told of each pass over an Experiment.
+// experimentPass is called for each reconcile of an Experiment.
 func (r *experimentRules) experimentPass(p sim.ExperimentPass) {
 	ex := p.Observed.Experiment
 	r.count(ex.Name, p.Outcome, p.Plan.Notes)
@@ -248,7 +248,7 @@ func (r *experimentRules) experimentPass(p sim.ExperimentPass) {
 	}
 }
 
-// count counts a pass, and tells of it.
+// count counts a reconcile, and logs it.
 func (r *experimentRules) count(about string, o sim.Outcome, notes []change.Note) {
 	r.passes++
 	if o.Idle != "" {

@@ -115,7 +115,7 @@ func mostFailed() int32 {
 	return 5
 }
 
-// everyMinute lets whoever waits for a long run know how it goes, until it is told to stop.
+// everyMinute reports the progress of a long run, until stop is called.
 func everyMinute(do func()) (stop func()) {
 	ticker, done := time.NewTicker(time.Minute), make(chan struct{})
 	go func() {

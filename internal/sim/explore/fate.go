@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/sim/shell"
 )
 
-// fate makes the choices of the world: by random numbers, or as a recording has them. A recording tells of what is out of the ordinary and of
-// nothing else, each with its time: it comes at the first occasion from then on.
+// fate makes the choices of the world, by random numbers or from a recording. A recording holds only what is out of the ordinary, each with
+// its time: it happens at the first occasion from then on.
 type fate struct {
 	dice shell.Dice
 	now  func() time.Duration

@@ -19,13 +19,13 @@ import (
 func (r *rules) hands(p sim.Pass, s spec.Rollout) {
 	status := after(p)
 	if status.Phase == v1alpha1.RolloutPhaseDegraded && invalid(&v1alpha1.Rollout{Status: status}, "") || len(p.Plan.Needs) > 0 {
-		return // nothing is routed until somebody has set right what is wrong
+		return // nothing is routed until a user has corrected what is wrong
 	}
 	if p.Observed.CreateFailure == nil && !p.Plan.Writes() && s.PodHash != status.CurrentPodHash {
 		return // an update does not begin before a ReplicaSet has reported the pod that was restarted a moment ago; then a pass does all of it
 	}
 	if p.Observed.CreateFailure != nil && wrongService(p.Observed, s) {
-		return // nor here, where the status tells of the ReplicaSet first: what is wrong with the Service it tells of once there is one
+		return // nor here: the status reports the ReplicaSet first, and the Service only once there is one
 	}
 	r.released(p, s, status)
 	switch strategy := s.Strategy.(type) {
@@ -55,7 +55,7 @@ func wrongService(o plan.Observed, s spec.Rollout) bool {
 	})
 }
 
-// lastPods checks that the last available pods of a Rollout are not taken away where what served is gone.
+// lastPods checks that the last available pods of a Rollout are not deleted when the version that served is gone.
 func (r *rules) lastPods(p sim.Pass, s spec.Rollout) {
 	from, status := p.Observed.Rollout.Status, after(p)
 	if from.StableRS == "" || status.StableRS == status.CurrentPodHash || find(p.Observed, from.StableRS) != nil {
@@ -73,7 +73,7 @@ func (r *rules) lastPods(p sim.Pass, s spec.Rollout) {
 		left += n
 	}
 	if s.Replicas > 0 && before > 0 && left == 0 {
-		r.history.fail("last", "the last %d available pods are taken away: %s", before, summary(r.world))
+		r.history.fail("last", "the last %d available pods are deleted: %s", before, summary(r.world))
 	}
 }
 
@@ -98,7 +98,7 @@ func (r *rules) released(p sim.Pass, s spec.Rollout, status v1alpha1.RolloutStat
 
 // activeRepaired checks that a pass leaves the active Service at a version that may serve, and that can if any can.
 func (r *rules) activeRepaired(p sim.Pass, b spec.BlueGreen, status v1alpha1.RolloutStatus) {
-	service := selectedBehind(p, b.ActiveService)
+	service := selectedAfter(p, b.ActiveService)
 	from := p.Observed.Rollout.Status
 	if service == nil || from.BlueGreen.ActiveSelector == "" {
 		return
@@ -124,7 +124,7 @@ func (r *rules) activeRepaired(p sim.Pass, b spec.BlueGreen, status v1alpha1.Rol
 			r.history.fail("repair", "%s is left at %s, and %s", b.ActiveService, hash, closed)
 		}
 	case hash != status.CurrentPodHash && hash == r.byHand && !r.served[hash]:
-		r.history.fail("repair", "%s is left at %s, where somebody's edit has it", b.ActiveService, hash)
+		r.history.fail("repair", "%s is left at %s, where a manual edit has it", b.ActiveService, hash)
 	}
 }
 
@@ -168,19 +168,19 @@ func (r *rules) anyPods(o plan.Observed) string {
 // canaryRepaired checks that a pass leaves no Service of a canary without a router at a version that is not there, where one can answer.
 func (r *rules) canaryRepaired(p sim.Pass, c spec.Canary, status v1alpha1.RolloutStatus) {
 	left, names := r.anyPods(p.Observed), []string{c.CanaryService.Name, c.StableService.Name}
-	missing := func(name string) bool { return name != "" && selectedBehind(p, name) == nil } // and the spec cannot be carried out
+	missing := func(name string) bool { return name != "" && selectedAfter(p, name) == nil } // and the spec cannot be carried out
 	if left == "" || c.Traffic != nil || slices.ContainsFunc(names, missing) {
 		return
 	}
 	for _, name := range names {
-		if s := selectedBehind(p, name); s != nil && selected(s) != "" && find(p.Observed, selected(s)) == nil && selected(s) != status.CurrentPodHash {
+		if s := selectedAfter(p, name); s != nil && selected(s) != "" && find(p.Observed, selected(s)) == nil && selected(s) != status.CurrentPodHash {
 			r.history.fail("repair", "%s is left at %s, which is no version", name, selected(s))
 		}
 	}
 }
 
-// selectedBehind is a Service as a pass leaves it, nil if there is none of that name.
-func selectedBehind(p sim.Pass, name string) *corev1.Service {
+// selectedAfter is a Service as a pass leaves it, nil if there is none of that name.
+func selectedAfter(p sim.Pass, name string) *corev1.Service {
 	for _, c := range p.Plan.Route {
 		if u, ok := c.(change.UpdateService); ok && u.From.Name == name {
 			return u.To

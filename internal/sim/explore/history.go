@@ -35,8 +35,8 @@ var Real = Subject{Engine: plan.Next}
 
 // history is one history being played.
 type history struct {
-	// Rand makes the choices of what is being done now, chaos those of the world. Each is sown anew for each move, so that leaving one out
-	// changes little of what comes behind it.
+	// Rand makes the choices of the current move, chaos those of the world. Both are seeded again for each move, so that leaving one out
+	// changes little of what follows.
 	*rand.Rand
 	chaos   *rand.Rand
 	sources [2]*rand.PCG
@@ -67,7 +67,7 @@ type history struct {
 	tenant *tenant
 	fault  *Fault
 	log    func(format string, args ...any)
-	// telling: somebody listens to the log.
+	// telling: the log is used.
 	telling bool
 
 	// disorder is how much of it there is: chances in a thousand.
@@ -79,7 +79,7 @@ type history struct {
 // enough is more passes than any history needs.
 const enough = 4000
 
-// Play plays a history and returns what is wrong with it, nil if nothing is. log, if there is one, is told of all that happens.
+// Play plays a history and returns what is wrong with it, nil if nothing is. log, if not nil, receives everything that happens.
 func Play(t Trial, s Subject, log func(format string, args ...any)) *Fault {
 	return play(t, s, log, nil)
 }
@@ -243,7 +243,7 @@ func (h *history) deafness() time.Duration {
 	})
 }
 
-// verdict is how an analysis goes: well more often than not. One in the background may go on for ever.
+// verdict is how an analysis ends: well more often than not. One in the background may never end.
 func (h *history) verdict(run *v1alpha1.AnalysisRun) (v1alpha1.AnalysisPhase, time.Duration) {
 	v := h.fate.verdict("verdict", func() (v verdict) {
 		v.phase, v.after = h.anyVerdict(run)
@@ -316,7 +316,7 @@ func (h *history) run(d time.Duration) {
 	}
 }
 
-// goesOn checks that time does: who writes what it hears of at once, and hears of it at once, never comes to an end.
+// goesOn checks that time passes: a controller that writes whenever it sees a change, and sees its own writes immediately, never stops.
 func (h *history) goesOn() {
 	if now := h.world.Now(); now != h.at {
 		h.at, h.busy = now, 0
@@ -332,7 +332,7 @@ func (h *history) settle() {
 	for h.fault == nil && h.rules.passes < enough && h.world.Step(until) {
 		h.goesOn()
 	}
-	looksOnly := h.world.Now().Sub(h.rules.lastWrite) > time.Hour // as a restart does that must not go on: whoever retries the update ends that
+	looksOnly := h.world.Now().Sub(h.rules.lastWrite) > time.Hour // as a restart does that must not continue: a retry of the update ends that
 	if h.fault == nil && !h.world.Due().IsZero() && (!looksOnly || h.done()) {
 		h.fail("convergence", "things still happen after two hours, or %d passes: %s", h.rules.passes, summary(h.world.World))
 	}
@@ -346,7 +346,7 @@ func (h *history) end() {
 	h.sow(most + 1)
 	h.log("%s calm", h.world.Elapsed())
 	h.pacify()
-	h.mend()
+	h.repair()
 	for range 20 {
 		h.settle()
 		if h.fault != nil || h.done() {

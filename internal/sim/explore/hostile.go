@@ -23,12 +23,12 @@ const tenants = "team-a"
 // limit is what a pass may spend, over whatever object. No pass of 600 hostile histories (seeds 101 to 300 of each kind) needs half of it.
 var limit = shell.Spent{Requests: 400, Rounds: 20}
 
-// tenant is somebody with all rights in a namespace beside that of the history. In moves of their own, between and in the middle of all
-// others, they write objects of every kind there: copies of what the history has at home, with its names, labels, annotations, statuses and
-// owner references, and values from the edges of what the schemas let through.
+// tenant has all rights in a namespace next to that of the history. In moves of its own, between and in the middle of all
+// others, it writes objects of every kind there: copies of what the history has at home, with its names, labels, annotations, statuses and
+// owner references, and values from the edges of what the schemas allow.
 //
-// All rules hold at home as if the tenant were not there. Besides, no pass writes in a namespace other than that of the object that it is
-// over, and each pass ends within a limit.
+// All rules hold at home as if the tenant were not there. In addition, no reconcile writes in a namespace other than that of its own object,
+// and each reconcile ends within a limit.
 type tenant struct {
 	*rand.Rand
 	source  *rand.PCG
@@ -136,7 +136,7 @@ func (t *tenant) home() map[string]string {
 const (
 	// attacksInSiege is how often the tenant does a few things while nothing happens at home.
 	attacksInSiege = 8
-	// looks is how often somebody looks after an update beside the tenant, every ten minutes.
+	// looks is how often, every ten minutes, an update next to the tenant is checked.
 	looks = 120
 )
 
@@ -189,7 +189,7 @@ func (h *history) waits() bool {
 	return s.Abort || s.Phase == v1alpha1.RolloutPhasePaused
 }
 
-// waits in the laboratory for experiments, too, some of which run until somebody ends them.
+// waits also waits, in the laboratory, for experiments, some of which run until a user ends them.
 func (l *laboratory) waits() bool {
 	running := func(ex *v1alpha1.Experiment) bool { return !analysis.Ended(ex.Status.Phase) }
 	return slices.ContainsFunc(l.world.Experiments(), running) || l.world.Rollout() != nil && l.history.waits()

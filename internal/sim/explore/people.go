@@ -19,13 +19,13 @@ import (
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
-// people act on the World. What they do is written down as lines, if somebody records it, and lines can be done again: each is the name of a
+// people act on the World. If a recording is made, what they do is written down as lines that can be repeated: each is the name of a
 // method and its arguments in JSON. Changes of an object are written down as merge patches.
 type people struct {
 	*sim.World
-	// acts are the lines since somebody asked for them; nil where nobody records.
+	// acts are the lines since the recording began; nil without one.
 	acts *[]string
-	// approved and jumped are told of what a history wants to know.
+	// approved and jumped are called when that happens.
 	approved func()
 	jumped   func(time.Duration)
 }

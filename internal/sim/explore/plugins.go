@@ -194,7 +194,7 @@ func phaseOf(reply sim.StepReply, e v1alpha1.StepPluginStatus) v1alpha1.StepPlug
 	}
 }
 
-// woundUp checks at rest that all plugins were asked to undo what they did behind an abort, and that the last one was stopped behind a promotion.
+// woundUp checks at rest that all plugins were asked to undo their steps after an abort, and that the last one was stopped after a promotion.
 func (r *rules) woundUp() {
 	s, now := r.world.Rollout().Status, r.now()
 	if !now.ok || !r.history.Plugins {

@@ -244,7 +244,7 @@ func (h *history) begin(furnish func()) {
 	}
 }
 
-// noting records what somebody does as a move. Once everybody calms down there is nothing to record: that follows by itself.
+// noting records what a user does as a move. Once the history calms down there is nothing to record: the rest follows on its own.
 func (h *history) noting(do func()) {
 	r := h.fate.record
 	if r == nil || h.calm {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
-// Referee holds a World against the rules that histories are held against, for somebody else who has things happen there, and who forks the
-// World. What is told twice it cannot know: that would take all that was ever told.
+// Referee checks a World against the rules of histories, for a caller that drives the World and forks it. It cannot notice that an event
+// was published twice: that would take a list of all events.
 type Referee struct {
 	h      *history
 	writes int
@@ -72,7 +72,7 @@ func (r *Referee) Person(do func()) { r.h.user(do) }
 // Approve notes that a person is content with the version that is being updated to.
 func (r *Referee) Approve() { r.h.approve() }
 
-// Rest checks a World in which nothing will happen any more, unless somebody does something.
+// Rest checks a World in which nothing more will happen, unless a user acts.
 func (r *Referee) Rest() { r.h.rules.rest() }
 
 // Fault is the first rule that was broken, nil if none was.
@@ -87,7 +87,7 @@ func (r *Referee) Whole() bool { return r.whole }
 // End checks a World in which the Rollout is Healthy and nothing will happen any more.
 func (r *Referee) End() { r.h.rules.end() }
 
-// Fail notes that a rule of somebody else was broken.
+// Fail notes that one of the caller's own rules was broken.
 func (r *Referee) Fail(rule, text string) { r.h.fail(rule, "%s", text) }
 
 // Summary is how a World is doing, in a line.

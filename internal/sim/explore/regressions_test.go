@@ -71,7 +71,7 @@ func (r *recording) bites(t *testing.T) {
 	t.Errorf("none of the mutants %q breaks a rule any more: name others that do, or record another history (TestRecord -mutant)", r.caught)
 }
 
-// logged tells what happens where somebody plays one regression and wants to know.
+// logged prints what happens when a single regression is run with -v.
 func logged(t *testing.T) func(string, ...any) {
 	if testing.Verbose() && flag.Lookup("test.run").Value.String() != "" {
 		return t.Logf
@@ -188,7 +188,7 @@ func recordingOf(t Trial, s Subject, fault string, trim bool) (*recording, error
 	return r, nil
 }
 
-// aPass is a line of the log that tells of a pass, or of what somebody does who waits for the end.
+// aPass is a line of the log that reports a reconcile, or an act of a user who waits for the end.
 var aPass = regexp.MustCompile(` (pass|retry|promote)\b`)
 
 // passesOf plays a history and returns the passes that there were.

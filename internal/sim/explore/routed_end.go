@@ -26,7 +26,7 @@ func (r *rules) endOfRoutes(s spec.Rollout) {
 		return
 	}
 	if w := status.Canary.Weights; w == nil || w.Canary.Weight != 0 || w.Stable.Weight != c.MaxWeight {
-		r.history.fail("end", "the status tells of weights %v", w)
+		r.history.fail("end", "the status reports the weights %v", w)
 	}
 	raw := r.world.Rollout().Spec.Strategy.Canary
 	split := r.split(r.picture())
@@ -49,7 +49,7 @@ func (r *rules) endOfRoutes(s spec.Rollout) {
 	}
 }
 
-// abortEnds checks that at rest, with all pods mended, nothing goes to a version whose update was aborted, if there is a stable one to go back to.
+// abortEnds checks that at rest, with all pods repaired, nothing goes to a version whose update was aborted, if there is a stable one.
 func (r *rules) abortEnds() {
 	status, now := r.world.Rollout().Status, r.now()
 	c, canary := now.spec.Strategy.(spec.Canary)

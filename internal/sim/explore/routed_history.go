@@ -163,7 +163,7 @@ func (h *history) putRoutes(c *v1alpha1.CanaryStrategy) {
 	}
 }
 
-// routesOf are the objects that a canary's routers need, as somebody writes them.
+// routesOf are the objects that a canary's routers need, as a user writes them.
 func routesOf(c *v1alpha1.CanaryStrategy, ro *v1alpha1.Rollout) map[string]*unstructured.Unstructured {
 	out := map[string]*unstructured.Unstructured{}
 	if c == nil || c.TrafficRouting == nil {
@@ -227,7 +227,7 @@ func ingressClass(o *unstructured.Unstructured) string {
 var routedDisturbances = []disturbance{
 	{2, "delete a route", func(h *history) { h.world.DeleteRoute(h.anyRouteKind(), "web") }},
 	{4, "restore the routes", (*history).restoreRoutes},
-	{3, "write a route anew", func(h *history) {
+	{3, "replace a route", func(h *history) {
 		for _, o := range h.sortedRoutesOf(h.world.Rollout().Spec.Strategy.Canary) {
 			h.world.PutRoute(o)
 		}

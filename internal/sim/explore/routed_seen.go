@@ -21,7 +21,7 @@ type weights struct {
 	carrying map[string]bool
 	// left are those that no router sends to any more.
 	left map[string]departure
-	// bent: somebody changed a Service, a route or the strategy by hand, and the controller has not been at rest since.
+	// bent: a Service, a route or the strategy was edited manually, and the controller has not been at rest since.
 	bent bool
 	// seenServices, seenRoutes and seenStrategy are those things as nobody but the controller has changed them.
 	seenServices []*corev1.Service
@@ -73,7 +73,7 @@ func (r *rules) seeRouteDelays() {
 	}
 }
 
-// seeHand notes what somebody else changed.
+// seeHand notes what someone else changed.
 func (r *rules) seeHand() {
 	services, routes, strategy := r.world.Services(), r.world.Routes(), &r.world.Rollout().Spec.Strategy
 	if !slices.Equal(services, r.weights.seenServices) || !maps.Equal(routes, r.weights.seenRoutes) {
@@ -98,7 +98,7 @@ func routerText(c *v1alpha1.CanaryStrategy) string {
 	return text
 }
 
-// trust ends the time in which what somebody bent is being set right.
+// trust ends the time in which a manual edit is being reverted.
 func (r *rules) trust(p sim.Pass) {
 	if !r.meddled && !p.Stale && p.Whole() && len(p.Plan.Route) == 0 && r.world.Quiet() && !invalid(r.world.Rollout(), "") {
 		r.weights.bent = false

@@ -76,9 +76,9 @@ func (r *rules) moved(p sim.Pass, s spec.Rollout, c spec.Canary, now, next pictu
 	}
 }
 
-// leftAlone reports whether an aborted version is all that is left to the Services that the spec names: the stable version, which had a share, is gone,
-// and whoever has another came by a Service that is not named any more. Requests for the stable version have gone nowhere until then, so whoever
-// sends them only gains where the aborted one answers.
+// leftAlone reports whether only an aborted version is left for the Services that the spec names: the stable version, which had a share, is gone,
+// and any other share went through a Service that is no longer named. Requests for the stable version have failed until then, so their
+// clients only gain if the aborted version answers.
 func (r *rules) leftAlone(p sim.Pass, c spec.Canary, now picture, was shares) bool {
 	stable := p.Observed.Rollout.Status.StableRS
 	if was.of(stable) == 0 || find(p.Observed, stable) != nil {

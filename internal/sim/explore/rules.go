@@ -124,7 +124,7 @@ func (r *rules) plan(p sim.Pass) {
 
 // write is called before each write of tier two's shell: between a decision and its writes other things may happen.
 func (r *rules) write(p sim.Pass) {
-	r.unfenced, r.desired = p.Overtaken, r.world.Desired()
+	r.unfenced, r.desired = p.LeadLost, r.world.Desired()
 	r.tightened, r.points, r.written = tightens(p.Plan), points(p.Plan), r.world.Rollout()
 	if p.Observed.Rollout != nil {
 		r.seen = p.Observed.Rollout
@@ -143,7 +143,7 @@ func (r *rules) heard() {
 	r.written = r.world.Rollout()
 }
 
-// tightens reports whether a plan follows a larger minReadySeconds, which makes pods unavailable that were not: whoever sets it asks
+// tightens reports whether a plan follows a larger minReadySeconds, which makes available pods unavailable: the user who sets it asks
 // for that.
 func tightens(p plan.Plan) bool {
 	return slices.ContainsFunc(slices.Concat(p.Grow, p.Shrink), func(c change.Change) bool {
@@ -266,7 +266,7 @@ func (r *rules) events(p sim.Pass) {
 			r.told = map[string]bool{key: true}
 		}
 	}
-	if r.meddled { // somebody may have undone behind one write what is told behind the last, and then it is done again
+	if r.meddled { // someone may have reverted between two writes what was reported after the last one, and then it is done again
 		r.told = map[string]bool{}
 	}
 }

@@ -25,8 +25,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
-// shellMutants are faults of the controller's own shell, put in from outside: what it asks its client for, what it hears of, what it
-// makes of answers.
+// shellMutants are faults of the controller's own shell, injected from outside: in its requests, in the changes that it sees, and in how it
+// handles answers.
 var shellMutants = map[string]func(*shell.Parts){
 	"drops the resourceVersion from patches": writes(func(c client.Client, o client.Object, p client.Patch, status bool) error {
 		return send(c, o, unguarded{p}, status)
@@ -235,7 +235,7 @@ func (b blind) List(ctx context.Context, list client.ObjectList, options ...clie
 	return b.Reader.List(ctx, list, options...)
 }
 
-// recordsFirst has the status written before what it tells of is done.
+// recordsFirst writes the status before what it records is done.
 func recordsFirst(p *shell.Parts) {
 	decide := p.Engine
 	p.Engine = func(o plan.Observed) plan.Plan {

@@ -34,7 +34,7 @@ func (r *rules) pauses(p sim.Pass, s spec.Rollout) {
 		}
 	case spec.BlueGreen:
 		if now, _ := seenToSelect(p.Observed, strategy.ActiveService); now == to.CurrentPodHash {
-			return // somebody has switched it by hand
+			return // someone switched it manually
 		}
 		if from.PauseConditions[0].Reason == v1alpha1.PauseReasonBlueGreenPause && len(to.PauseConditions) == 0 && strategy.Gate != nil && ends(*strategy.Gate) {
 			r.history.fail("pause", "the pause before the switch (%s) ends too early", strategy.Gate)

@@ -20,7 +20,7 @@ var rewrite = flag.Bool("rewrite", false, "write into docs/reliability.md which 
 // mostSeeds is within how many histories a fault must be found.
 const mostSeeds = 5000
 
-// told is what docs/reliability.md tells of a fault in its row of a test's table. The row without a seed is one that is not there.
+// told is what docs/reliability.md says about a fault in its row of a test's table. A fault without a row has no seed.
 type told struct {
 	test, fault string
 	seed        uint64
@@ -42,7 +42,7 @@ func (r told) line() string {
 // reliability is the page, which tests that run in parallel read and write.
 var reliability sync.Mutex
 
-// toldOf is what the page tells of the fault that the subtest is named after.
+// toldOf is what the page says about the fault that the subtest is named after.
 func toldOf(t *testing.T) told {
 	t.Helper()
 	reliability.Lock()
@@ -143,7 +143,7 @@ func TestPageTellsOfFaultsThatAreTried(t *testing.T) {
 	} {
 		for _, row := range readPage(t).rows(t, test) {
 			if !slices.Contains(tried, row.fault) {
-				t.Errorf("docs/reliability.md tells of %q, which %s does not try: take the row out", row.fault, test)
+				t.Errorf("docs/reliability.md lists %q, which %s does not try: delete the row", row.fault, test)
 			}
 		}
 	}

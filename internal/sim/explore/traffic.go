@@ -20,7 +20,7 @@ import (
 type switches struct {
 	// active is the version that the active Service selects.
 	active string
-	// byHand is the last one that somebody else made it select, which gives that no right to be.
+	// byHand is the last one that someone else made it select, which gives that version no claim.
 	byHand string
 	// served are the versions that it has selected, ever.
 	served map[string]bool
@@ -68,7 +68,7 @@ func (r *rules) seeEdit() {
 		r.left, r.active = map[string]departure{}, ""
 		return
 	}
-	if now := r.world.Selects(b.ActiveService); now != r.active { // by hand, which is at one's own risk
+	if now := r.world.Selects(b.ActiveService); now != r.active { // a manual edit, after which nothing is guaranteed
 		delete(r.left, r.active)
 		delete(r.left, now)
 		r.active, r.byHand = now, now
@@ -129,10 +129,10 @@ func (r *rules) gates(p sim.Pass, s spec.Rollout) {
 	}
 }
 
-// claims reports whether what the active Service selects has a claim to be replaced by as many pods. An edit gives none. Nor does a switch that the
-// status does not tell of, since the controller was killed before its record: it looks like an edit. Whoever uses the Service is better off so:
-// an edit may send to a version on trial, and is undone by the first pod, while a switch without a record is left for a version whose other
-// pods have been asked for already.
+// claims reports whether the version that the active Service selects must be replaced by as many pods. An edit gives it no such claim. Neither
+// does a switch that the status does not record because the controller was killed first: it looks like an edit. Clients of the Service are
+// better off this way: an edit may send to a version on trial, and is reverted at the first pod, while a switch without a record is left for
+// a version whose other pods have already been requested.
 func (r *rules) claims(o plan.Observed, hash string) bool {
 	recorded := o.Rollout.Status.BlueGreen.ActiveSelector
 	return hash != r.byHand && (recorded == "" || recorded == hash)
@@ -181,7 +181,7 @@ func after(p sim.Pass) v1alpha1.RolloutStatus {
 	return p.Observed.Rollout.Status
 }
 
-// delays checks that no pods are taken away that something sends to, or not for long enough not.
+// delays checks that no pods are deleted that still receive requests, or that stopped receiving them too recently.
 func (r *rules) delays(p sim.Pass, s spec.Rollout) {
 	b, ok := s.Strategy.(spec.BlueGreen)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
 
-// problemsOf is an error that tells of all problems, a line each; nil if there are none.
+// problemsOf is an error that lists all problems, one per line; nil if there are none.
 func problemsOf(problems []string) error {
 	errs := make([]error, len(problems))
 	for i, p := range problems {

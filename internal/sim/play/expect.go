@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/view"
 )
 
-// Expectation is what somebody wants to be true of a simulation.
+// Expectation is an assertion about a simulation.
 type Expectation struct {
 	text  string
 	holds func(view.Played) (bool, string)

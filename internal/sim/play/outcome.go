@@ -159,7 +159,7 @@ func (p *player) setting(ref v1alpha1.ConfigMapKeyRef) (string, bool) {
 	return "", false
 }
 
-// measured tells of measurements that did not go well, and keeps all of them for the picture.
+// measured reports measurements that did not succeed, and keeps all of them for the chart.
 func (p *player) measured(pass sim.AnalysisPass) {
 	p.passes++
 	if pass.Plan.Record == nil || !pass.Whole() {

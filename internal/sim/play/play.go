@@ -52,9 +52,9 @@ type Stage struct {
 	// PodStartup is how long a pod takes to become ready.
 	PodStartup time.Duration
 	Scenario   []Event
-	// Warnings are what whoever gathered all this has to say of it.
+	// Warnings are remarks of the caller that gathered all this.
 	Warnings []string
-	// StopAtPauses ends the story where a person would have to go on; otherwise somebody promotes at once.
+	// StopAtPauses ends the story where a user would have to promote; otherwise the update is promoted immediately.
 	StopAtPauses bool
 	// Tell is told how things are after each decision, unless it is nil.
 	Tell func(Instant)
@@ -114,11 +114,11 @@ type player struct {
 	passes   int
 	least    int
 	most     int
-	// promotions are how often somebody had to promote.
+	// promotions are how often a user had to promote.
 	promotions int
 }
 
-// stage puts everything where it belongs, and whoever decides in charge.
+// stage creates the objects, and starts the controllers.
 func (p *player) stage() {
 	p.world = sim.New(sim.Options{PodStart: p.PodStartup})
 	p.world.Policy = spec.AllowAll()
@@ -134,7 +134,7 @@ func (p *player) stage() {
 	for _, o := range p.Routes {
 		o = routers.Release(traffic.Owner{Namespace: ro.Namespace, Name: ro.Name, UID: ro.UID}, o.DeepCopy())
 		if o == nil {
-			continue // the Rollout's own, which is made anew
+			continue // the Rollout's own, which is created again
 		}
 		o.SetNamespace(cmp.Or(o.GetNamespace(), ro.Namespace))
 		p.world.PutRoute(o)

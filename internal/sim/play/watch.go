@@ -46,7 +46,7 @@ func (p *player) note(text, reason string) {
 	}
 }
 
-// noted reports whether a text was told of this instant already: what goes on being wrong, each pass tells.
+// noted reports whether a text was already reported at this instant: every reconcile repeats what is still wrong.
 func (p *player) noted(text string) bool {
 	n := len(p.moments)
 	now := n > 0 && p.moments[n-1].At == view.Seconds(p.since())

@@ -31,7 +31,7 @@ type apiClient struct {
 
 var _ client.Client = &apiClient{}
 
-// write does one write, unless the process crashes before it, or nobody hears of it, or nobody hears of the answer.
+// write does one write, unless the process crashes before it, the request is lost, or its answer is.
 func (p *process) write(k kind, verb string, o client.Object, do func() error) error {
 	p.spend()
 	if p.current == nil && k.Kind != "Event" {
@@ -46,7 +46,7 @@ func (p *process) write(k kind, verb string, o client.Object, do func() error) e
 		panic(crash{})
 	}
 	if p.current == nil {
-		p.pass.Overtaken = p.shell.leader != p
+		p.pass.LeadLost = p.shell.leader != p
 		if p.atHome() {
 			p.shell.OnWrite(p.pass)
 		}
@@ -71,11 +71,11 @@ func (p *process) write(k kind, verb string, o client.Object, do func() error) e
 	return nil
 }
 
-// isRefusal reports whether the plan is made anew with what a write brought.
+// isRefusal reports whether the shell plans again with the result of a write.
 func isRefusal(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsAlreadyExists(err) }
 
-// meanwhile lets the world go on before a write: somebody does something, time passes, and perhaps another process takes the lead. This one,
-// stopped in the middle of its pass, does not know of that, and may do a write or two more before it does.
+// meanwhile lets something happen before a write: a user acts, time passes, and perhaps another process takes the lead. This process,
+// stopped in the middle of a reconcile, does not know that yet and may do another write or two.
 func (p *process) meanwhile() {
 	s := p.shell
 	if p.current != nil || !s.Fate.Happens("stall", s.Weather.Slow) || s.leader != p {

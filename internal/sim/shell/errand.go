@@ -26,7 +26,7 @@ type errand struct {
 	ctx context.Context //nolint:containedctx // it belongs to what the errand asked for
 }
 
-// begin begins an errand, as soon as somebody has time for it.
+// begin starts an errand as soon as a worker is free.
 func (p *process) begin(do func()) {
 	if p.ended {
 		return // another process leads

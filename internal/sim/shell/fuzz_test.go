@@ -65,14 +65,14 @@ func seed(f *testing.F, kinds ...string) {
 	}
 }
 
-// world is one in which the shell looks after what is stored.
+// world is a World whose objects the shell manages.
 func world() *sim.World {
 	w := sim.New(sim.Options{PodStart: time.Second, Rand: rand.New(rand.NewPCG(1, 1))})
 	w.SetQuota(20)
 	return w
 }
 
-// play has the shell look after what a world has, for a while.
+// play runs the shell on a world for a while.
 func play(t *testing.T, w *sim.World) {
 	t.Helper()
 	shell.Control(shell.Options{

@@ -49,7 +49,7 @@ var (
 	analysisRuns = kind{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindAnalysisRun}
 )
 
-// news is what a watch tells of: an object that is new, another, or gone.
+// news is what a watch reports: an object that was added, changed, or deleted.
 type news struct {
 	was, is sim.Object
 	// losses and evictions are of how many the ReplicaSets tell then.
@@ -101,17 +101,17 @@ func (c news) atHome() bool {
 	return sim.KeyOf(o).Namespace == sim.Home
 }
 
-// behind reports whether something at home has changed that the watch has not told of yet.
+// behind reports whether something at home has changed that the watch has not reported yet.
 func (i *informer) behind() bool { return slices.ContainsFunc(i.all[i.heard:], news.atHome) }
 
 // informer is the cache of one kind in one process, and the watch that fills it.
 type informer struct {
 	*changes
 	shell *Shell
-	// heard is how many of the changes it has been told of; at is when it is told of more.
+	// heard is how many of the changes it has received; at is when it receives more.
 	heard int
 	at    time.Time
-	// lists: the watch was cut off, and all is listed anew.
+	// lists: the watch was cut off, and everything is listed again.
 	lists bool
 
 	objects  []sim.Object
@@ -140,7 +140,7 @@ func (i *informer) fill(back int) {
 	i.hear()
 }
 
-// hear arranges for the watch to tell of changes that it has not told of yet.
+// hear schedules the delivery of changes that the watch has not reported yet.
 func (i *informer) hear() {
 	if i.heard == len(i.all) || !i.at.IsZero() {
 		return
@@ -178,7 +178,7 @@ func (i *informer) tell() {
 	i.hear()
 }
 
-// relist compares what was known with what there is. What was deleted and made anew in between is an update to whoever hears of it.
+// relist compares what was known with what exists. An object that was deleted and created again in between arrives as an update.
 func (i *informer) relist() {
 	i.lists, i.heard = false, len(i.all)
 	for _, was := range slices.Clone(i.objects) {
@@ -195,7 +195,7 @@ func (i *informer) relist() {
 	}
 }
 
-// take takes a change in and tells of it.
+// take stores a change and reports it.
 func (i *informer) take(c news) {
 	if c.was != nil && !i.concerns(c.was) {
 		c.was = nil
@@ -252,7 +252,7 @@ func (r registration) tell(c news) {
 	}
 }
 
-// register has a handler told of all that is there, and of what changes.
+// register reports everything that exists to a handler, and then what changes.
 func (i *informer) register(r registration) {
 	i.handlers = append(i.handlers, r)
 	for _, o := range i.objects {

@@ -124,7 +124,7 @@ func (p *process) listen() {
 	}
 }
 
-// watch has a reconciler hear of what it looks after, if that is not among what it watches, and of what concerns it.
+// watch subscribes a reconciler to the kind it manages, unless that is among its watches, and to what concerns it.
 func (p *process) watch(w *work, what client.Object, watches []controller.Watch) {
 	if p.parts.Watches != nil {
 		watches = p.parts.Watches(watches)
@@ -152,7 +152,7 @@ func (p *process) informer(k kind) *informer {
 	return i
 }
 
-// hear has all watches hear of what changed.
+// hear delivers what changed to all watches.
 func (p *process) hear() {
 	for _, k := range kinds {
 		if i := p.informers[k]; i != nil {
@@ -161,7 +161,7 @@ func (p *process) hear() {
 	}
 }
 
-// due is when a watch tells of something, a pass is due, or an errand goes on.
+// due is when a watch next delivers something, a reconcile is due, or an errand continues.
 func (p *process) due() time.Time {
 	due := p.first(func(*work) bool { return true }, func(*informer) bool { return true })
 	if p.working {
@@ -181,7 +181,7 @@ func (p *process) dueBesidesMeasuring() time.Time {
 	return p.first(func(w *work) bool { return w != p.analyses }, func(i *informer) bool { return i.kind != analysisRuns || !i.measuredOnly() })
 }
 
-// first is when the first of some watches tells of something, or the first pass of some kinds is due.
+// first is when the first of some watches delivers something, or the first reconcile of some kinds is due.
 func (p *process) first(works func(*work) bool, informers func(*informer) bool) (first time.Time) {
 	for _, i := range p.informers {
 		if informers(i) {

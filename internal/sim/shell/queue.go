@@ -49,7 +49,7 @@ func (q *queue) AddWithOpts(o priorityqueue.AddOpts, requests ...reconcile.Reque
 	}
 }
 
-// AddRateLimited has an object looked at again after a failure: client-go's waits begin with 5ms.
+// AddRateLimited requeues an object after a failure: client-go's delays begin at 5ms.
 func (q *queue) AddRateLimited(r reconcile.Request) {
 	q.AddAfter(r, min(1000*time.Second, 5*time.Millisecond<<min(q.failures[r], 30)))
 	q.failures[r]++

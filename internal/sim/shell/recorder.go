@@ -104,7 +104,7 @@ func (a *alarm) Stop() bool {
 	return len(p.alarms) < n
 }
 
-// Reset sets it anew.
+// Reset sets it again.
 func (a *alarm) Reset(d time.Duration) bool {
 	was := a.Stop()
 	a.at = a.process.shell.World.Now().Add(d)

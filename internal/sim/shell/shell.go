@@ -35,9 +35,9 @@ type Options struct {
 	Engine func(plan.Observed) plan.Plan
 	// Break puts a fault into the shell, in tests that want to know whether anybody notices; nil for none.
 	Break func(*Parts)
-	// OnPlan is told of each pass before its plan is carried out, OnWrite before each of its writes, OnPass when it is over. A pass whose
-	// writes are put off is not told of. These, and those below that are told of passes, measurements and events, are told of the World's own
-	// namespace alone.
+	// OnPlan is called for each reconcile before its plan is applied, OnWrite before each of its writes, OnPass when it is over. A reconcile
+	// whose writes are postponed is left out. These callbacks, and those below for reconciles, measurements and events, cover the World's own
+	// namespace only.
 	OnPlan, OnWrite, OnPass func(sim.Pass)
 	// Measure answers for a provider. With it Experiments and AnalysisRuns are looked after, too, by their own reconcilers; nil where there
 	// are no Experiments, and AnalysisRuns end by [sim.Options.Verdict].
@@ -45,17 +45,17 @@ type Options struct {
 	// Experiment and Judge decide about Experiments and AnalysisRuns; nil for the engines as they are.
 	Experiment func(experiment.Observed) experiment.Plan
 	Judge      func(measure.Observed) measure.Plan
-	// OnExperimentPlan, OnExperimentPass and OnAnalysisPass are told of passes over Experiments and AnalysisRuns, OnStart of each process
+	// OnExperimentPlan, OnExperimentPass and OnAnalysisPass are called for reconciles of Experiments and AnalysisRuns, OnStart for each process
 	// that takes over.
 	OnExperimentPlan, OnExperimentPass func(sim.ExperimentPass)
 	OnAnalysisPass                     func(sim.AnalysisPass)
 	OnStart                            func()
-	// OnTold is told of each event that a reconciler tells of, OnEvent of each that is published, and whether it arrived, where there is
-	// Measure: elsewhere nobody publishes them.
+	// OnTold is called for each event that a reconciler records, and OnEvent for each one that is published, with whether it arrived. Both need
+	// Measure: without it events are not published.
 	OnTold  func(Notice)
 	OnEvent func(e *corev1.Event, arrived bool)
-	// OnReach is told of each write of a pass in any namespace, but events, OnSpent of what each pass has spent. A pass that has spent
-	// more than Limit ends like one that crashes, and is told of first. The zero limit is none.
+	// OnReach is called for each write of a reconcile in any namespace, except for events; OnSpent with what each reconcile has spent. A reconcile
+	// that spends more than Limit is reported first, and then ends like one that crashes. A zero limit means none.
 	OnReach func(Reach)
 	OnSpent func(key types.NamespacedName, spent Spent)
 	Limit   Spent
@@ -126,7 +126,7 @@ func (s *Shell) Notify() {
 	}
 }
 
-// Due is when something happens next: a watch tells of something, a pass is due, a process starts.
+// Due is when something happens next: a watch delivers something, a reconcile is due, a process starts.
 func (s *Shell) Due() time.Time {
 	if s.leader == nil {
 		return s.startAt
@@ -195,7 +195,7 @@ func (s *Shell) crashed() {
 	}
 }
 
-// silent hears of what is done and tells nobody.
+// silent discards logs and metrics.
 var silent = sync.OnceValues(func() (*slog.Logger, *telemetry.Meters) {
 	return slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1})), telemetry.New(prometheus.NewRegistry(), false)
 })

@@ -38,7 +38,7 @@ func (p *process) ask() {
 // hold ends a pass that has spent too much, so that a history can tell of one that would not end by itself.
 func (p *process) hold() {
 	if p.spent.exceeds(p.shell.Limit) {
-		panic(crash{}) // which is told of when the pass is over
+		panic(crash{}) // OnSpent is called when the reconcile is over
 	}
 }
 

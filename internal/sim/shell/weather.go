@@ -7,8 +7,8 @@ import (
 
 // Weather is how much goes wrong. The zero value is fair weather.
 type Weather struct {
-	// Chances in a thousand: that a watch is late with a change, that it is cut off and has to list anew, that it tells of a change twice,
-	// that a request times out, that a pass ends in a crash, that another process takes over, that something happens before a write.
+	// Chances in a thousand: that a watch is late with a change, that it is cut off and has to list again, that it reports a change twice,
+	// that a request times out, that a reconcile ends in a crash, that another process takes over, that something happens before a write.
 	Late, Cut, Twice, Timeout, Crash, HandOver, Slow int
 	// Standby: a process that takes over has followed its watches for long, and may be behind when it does. Otherwise it lists everything.
 	Standby bool
@@ -23,7 +23,7 @@ const (
 	shortestLead = time.Second
 	// longestWrite is how long a request is on its way at most, longestStall how long a process stands still that loses the lead.
 	longestWrite, longestStall = 300 * time.Millisecond, 20 * time.Second
-	// longestErrand is how long it takes at most until a measurement takes off, or somebody has time for a write that nobody waits for.
+	// longestErrand is the longest time before a measurement starts, or before an asynchronous write does.
 	longestErrand = 3 * time.Second
 )
 

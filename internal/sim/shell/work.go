@@ -120,5 +120,5 @@ func (p *process) judges(o measure.Observed, next measure.Plan) {
 	p.judged = &sim.AnalysisPass{Observed: o, Plan: next}
 }
 
-// decides notes that something was decided; if it is to be written, whoever hears of it does so before the first write.
+// decides notes that something was decided. If it will be written, OnPlan is called before the first write.
 func (p *process) decides(writes bool) { p.decided, p.begins = true, writes }

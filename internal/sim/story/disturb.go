@@ -27,7 +27,7 @@ func CrashAnywhere(t *testing.T) {
 	}
 }
 
-var staleEvery = flag.Int("stale-every", 12, "let one in so many passes of every story see old objects, each in a run of its own")
+var staleEvery = flag.Int("stale-every", 12, "show old objects to every nth reconcile of each story, each in a run of its own")
 
 // StaleAnywhere does the same with a pass that sees objects of one kind, or of all, as they were some changes ago.
 func StaleAnywhere(t *testing.T, views map[string]sim.View) {
@@ -59,7 +59,7 @@ func undisturbed(t *testing.T) map[string][]story {
 	return told
 }
 
-// disturb plays the story once for each of its moments, or one in so many, disturbed then.
+// disturb plays the story once for each of its moments, or for every nth of them, disturbed at that moment.
 func (s story) disturb(t *testing.T, every, moments int, arrange func(script *sim.Script, moment int)) {
 	t.Helper()
 	for moment := s.number % every; moment < min(moments, 60); moment += every {
@@ -111,8 +111,8 @@ var (
 	leftovers = regexp.MustCompile(`(?m)^\S+-\d+-\d+(-\d+)?-\w+ +(selects|\d+ pods wanted).*\n|^  \S+ +\w+, \d+ of \d+ pods available.*\n`)
 )
 
-// sameAfterCrash leaves out what a crash may change: which of several things that happen at once the condition Progressing tells
-// of, and when conditions were last written.
+// sameAfterCrash leaves out what a crash may change: which of several simultaneous events the condition Progressing names, and when
+// conditions were last written.
 func sameAfterCrash(status string) string {
 	return timed.ReplaceAllString(since.ReplaceAllString(goingOn.ReplaceAllString(status, "$1"), ""), "$1")
 }

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 // server is a namespace of a real API server.
 type server struct{ client client.Client }
 
-// rollout creates one that no controller looks after, because what it owns goes without it.
+// rollout creates a Rollout that no controller manages; what it owns is deleted with it.
 func rollout(ns *playtest.Namespace) traffic.Owner {
 	ro := ns.CreateRollout(`
 apiVersion: argoproj.io/v1alpha1

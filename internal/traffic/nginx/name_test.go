@@ -10,7 +10,7 @@ import (
 func TestCanaryName(t *testing.T) {
 	long := strings.Repeat("a", 240)
 	for name, c := range map[string]struct{ rollout, ingress, want string }{
-		"as upstream has it":         {"web", "shop", "web-shop-canary"},
+		"like Argo Rollouts":         {"web", "shop", "web-shop-canary"},
 		"shortened to what fits":     {long, "shop-ingress", long + "-shop-canary"},
 		"without what may not stand": {long, "shop.ingress", long + "-shop-canary"},
 	} {

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
-// TestOlderVersionIsFound: a cluster serves TrafficSplits only as v1alpha1, whose weights are texts. The controller makes one in this version,
-// follows it, undoes what somebody changes, and deletes it when the Rollout names another router.
+// TestOlderVersionIsFound: a cluster serves TrafficSplits only as v1alpha1, whose weights are texts. The controller creates one in this version,
+// follows it, reverts manual edits, and deletes it when the Rollout names another router.
 func TestOlderVersionIsFound(t *testing.T) {
 	ns := playtest.New(t)
 	ns.Apply(playtest.Root() + "/internal/traffic/e2e/later/testdata/trafficsplits.yaml")
@@ -51,7 +51,7 @@ spec:
 	split.SetGroupVersionKind(gvk)
 	split.SetNamespace(ns.Name)
 	split.SetName("web")
-	ns.WaitUntil("somebody has changed the weights", func() error {
+	ns.WaitUntil("the weights are changed", func() error {
 		if err := ns.Client.Get(t.Context(), client.ObjectKeyFromObject(split), split); err != nil {
 			return err
 		}
