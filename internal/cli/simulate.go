@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -169,6 +170,6 @@ func (a *app) tellSimulation(s view.Simulation, output string) error {
 	if screen.Terminal() {
 		options.Width, _ = screen.Size()
 	}
-	a.print("%s", s.Text(options))
-	return nil
+	_, err := io.WriteString(a.Out, s.Text(options)) // package view has escaped what it draws, and print would escape the colors
+	return err
 }
