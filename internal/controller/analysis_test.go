@@ -185,9 +185,7 @@ func TestAnalysesKilledAtAnyMoment(t *testing.T) {
 		ns.SetImage("web", fmt.Sprintf("nginx:%d", image))
 		history.KillWhileMoving(random, 4, 8)
 	}
-	ns.WaitForRollout("web", "to be Healthy on the last version", func(ro *v1alpha1.Rollout) bool {
-		return playtest.Healthy(ro) && ro.Annotations[v1alpha1.RevisionAnnotation] == "4" && ro.Status.Replicas == 2
-	})
+	ns.WaitForRollout("web", "to be Healthy on the last version", both(playtest.Healthy, pods(2)))
 	checkCutover(t, history.Stop(), "active", 2)
 
 	ns.RestartsQuietly(func() map[string]string { return writesOf(ns) })

@@ -40,7 +40,7 @@ func TestC37IstioKilledAtAnyMoment(t *testing.T) {
 				ns.SetImage("web", fmt.Sprintf("nginx:%d", image))
 				history.KillWhileMoving(random, 3, 8)
 			}
-			ns.WaitForRollout("web", "to be Healthy on the last version", settledOn("4", 4))
+			ns.WaitForRollout("web", "to be Healthy on the last version", settled(4))
 			ns.WaitForRoute(istio.VirtualService, "web", "to have lost the managed routes", httpRoutes(""))
 			promise{replicas: 4, maxUnavailable: 1, dynamic: seed == 1}.check(t, history.Stop())
 		})

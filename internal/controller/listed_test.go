@@ -132,7 +132,7 @@ func TestRoutersThatListServicesKilledAtAnyMoment(t *testing.T) {
 				ns.SetImage("web", fmt.Sprintf("nginx:%d", image))
 				history.KillWhileMoving(random, 3, 8)
 			}
-			ns.WaitForRollout("web", "to be Healthy on the last version", settledOn("3", 4))
+			ns.WaitForRollout("web", "to be Healthy on the last version", settled(4))
 			promise{replicas: 4, maxUnavailable: 1}.check(t, history.Stop())
 		})
 	}
