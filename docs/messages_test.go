@@ -23,8 +23,8 @@ func TestMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries := regexp.MustCompile("(?m)^### ([a-z-]+)\n\n```\n(.+)\n```\n\n\\S.+$").FindAllStringSubmatch(string(page), -1)
-	if headings := strings.Count(string(page), "\n### "); len(entries) != 50 || headings != 50 {
-		t.Errorf("%d messages and %d headings, and the page says 50", len(entries), headings)
+	if headings := strings.Count(string(page), "\n### "); len(entries) < 50 || headings != len(entries) {
+		t.Errorf("%d messages, 50 or more expected, and %d headings", len(entries), headings)
 	}
 	said := literals(t)
 	names := map[string]bool{}

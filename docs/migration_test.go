@@ -16,7 +16,7 @@ spec:
   selector: {matchLabels: {app: NAME}}
   template:
     metadata: {labels: {app: NAME}}
-    spec: {containers: [{name: app, image: "app:1", ports: [{containerPort: 9898}], readinessProbe: {tcpSocket: {port: 9898}}}]}
+    spec: {containers: [{name: app, image: "app:1", ports: [{containerPort: 9898}], readinessProbe: {tcpSocket: {port: 9898}}, lifecycle: {preStop: {sleep: {seconds: 10}}}}]}
 `
 
 // The manifests of migration.md are right, by themselves and with the Deployment that they take their template from.

@@ -33,6 +33,8 @@ const (
 	AllUnavailable Kind = "AllUnavailable"
 	// NoReadiness: nothing shows when a pod can serve.
 	NoReadiness Kind = "NoReadiness"
+	// NoPreStop: pods may close their ports while they still get requests.
+	NoPreStop Kind = "NoPreStop"
 	// MovingImage: the image's name may refer to another image tomorrow.
 	MovingImage Kind = "MovingImage"
 	// ShortDelay: pods may be deleted while traffic still arrives.

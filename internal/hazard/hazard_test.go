@@ -140,6 +140,18 @@ func TestOf(t *testing.T) {
 					"traffic as soon as it runs: add one, or set minReadySeconds",
 			},
 		},
+		"a port that closes at once": {
+			"  template: {spec: {containers: [{name: a, image: \"web:1\", ports: [{containerPort: 80}], readinessProbe: {}}]}}\n  strategy: {canary: {}}",
+			[]string{
+				"NoPreStop spec.template.spec.containers: no container has a preStop hook, so a pod that is deleted may close its port while proxies " +
+					"still send it requests: add lifecycle.preStop with a sleep of 5 to 15 seconds",
+			},
+		},
+		"a port that another container keeps open": {
+			"  template: {spec: {containers: [{name: a, image: \"web:1\", ports: [{containerPort: 80}], readinessProbe: {}}, " +
+				"{name: proxy, image: \"proxy:1\", lifecycle: {preStop: {sleep: {seconds: 5}}}}]}}\n  strategy: {canary: {}}",
+			nil,
+		},
 		"ready after a while": {"  minReadySeconds: 5\n  template: {spec: {containers: [{name: a, image: \"web:1\"}]}}\n  strategy: {canary: {}}", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package hazard
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,20 @@ func (f *finder) template(t *corev1.PodTemplateSpec, minReadySeconds int32) {
 		f.add(NoReadiness, field,
 			"no container has a readinessProbe, so a pod counts as available and receives traffic as soon as it runs: add one, or set minReadySeconds")
 	}
+	if serves(t) && !waits(t) {
+		f.add(NoPreStop, field, "no container has a preStop hook, so a pod that is deleted may close its port while proxies still send it requests: "+
+			"add lifecycle.preStop with a sleep of 5 to 15 seconds")
+	}
+}
+
+// serves reports whether a container declares a port.
+func serves(t *corev1.PodTemplateSpec) bool {
+	return slices.ContainsFunc(t.Spec.Containers, func(c corev1.Container) bool { return len(c.Ports) > 0 })
+}
+
+// waits reports whether a container does something before it is told to stop.
+func waits(t *corev1.PodTemplateSpec) bool {
+	return slices.ContainsFunc(t.Spec.Containers, func(c corev1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.PreStop != nil })
 }
 
 // moving reports whether an image has no version in its name.

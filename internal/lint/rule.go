@@ -95,6 +95,7 @@ var rules = []RuleDoc{
 	{of(hazard.CoarseWeight), Warning, "Without a traffic router, there are too few pods for the weight.", "Use more replicas, or a traffic router."},
 	{of(hazard.AllUnavailable), Warning, "All pods may be unavailable at the same time.", "Lower `maxUnavailable`."},
 	{of(hazard.NoReadiness), Warning, "No container has a readiness probe, so a pod receives traffic as soon as it runs.", "Add a `readinessProbe`, or `minReadySeconds`."},
+	{of(hazard.NoPreStop), Warning, "No container has a `preStop` hook, so a deleted pod may lose the requests that proxies still send it.", "Add `lifecycle.preStop` with a sleep of 5 to 15 s."},
 	{of(hazard.MovingImage), Warning, "The image has no tag or the tag `latest`, so pods of one version may run different images.", "Use a tag for each version, or a digest."},
 	{of(hazard.ShortDelay), Warning, "Old pods are deleted while load balancers may still send them traffic.", "Set `scaleDownDelaySeconds` to 30 or more."},
 	{of(hazard.KeptForever), Warning, "The pods of an aborted update are kept until the next update.", "Set `abortScaleDownDelaySeconds` to 1 or more."},

@@ -27,7 +27,7 @@ func TestRulesKeepTheirNames(t *testing.T) {
 	}
 	want := strings.Fields(`absent-field all-unavailable canary-overload coarse-weight duplicate-key duplicate-object emptied-canary invalid-analysis
 		invalid-condition invalid-name invalid-notification invalid-plugin invalid-query invalid-route invalid-spec invalid-yaml kept-forever large-preview lint-ignore missing-field missing-object
-		moving-image no-effect no-history no-readiness not-an-object other-group schema service-owner service-selector service-type short-delay
+		moving-image no-effect no-history no-pre-stop no-readiness not-an-object other-group schema service-owner service-selector service-type short-delay
 		template-without-ports undeclared-argument unknown-field unknown-kind unknown-version unreadable-value unused-argument wrong-type`)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
