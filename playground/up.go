@@ -12,7 +12,7 @@ import (
 )
 
 func upCommand() *cobra.Command {
-	opts := cluster.Options{Nodes: 3, PodReadyAfter: time.Second}
+	opts := cluster.Options{Nodes: 3, PodReadyAfter: time.Second, Metrics: true}
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a cluster, and run it until interrupted",
@@ -33,6 +33,7 @@ With --data-dir everything in the cluster, its address and its credentials survi
 	flags.IntVar(&opts.Port, "port", 0, "port of the API server (default: the one of the last run with this data folder, or else any free one)")
 	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "also write the kubeconfig to this file")
 	flags.IntVar(&opts.Nodes, "nodes", opts.Nodes, "number of simulated nodes")
+	flags.BoolVar(&opts.Metrics, "metrics", opts.Metrics, "serve the resource-metrics API, for kubectl top and HorizontalPodAutoscalers")
 	flags.DurationVar(&opts.PodReadyAfter, "pod-ready-after", opts.PodReadyAfter, "how long a pod takes to become ready, unless it says so itself")
 	flags.StringVar(&opts.AuditLog, "audit-log", "", "log every request to this file, one JSON object a line")
 	flags.StringVar(&opts.LogFile, "log-file", "", "log of all components (default: playground.log in the data folder)")

@@ -131,7 +131,8 @@ func (c *Cluster) Program(name string) string { return filepath.Join(c.bin, name
 func (c *Cluster) Pid() int { return c.playground.Process.Pid }
 
 func (c *Cluster) startPlayground(flags []string) error {
-	args := append([]string{"up", "--data-dir", filepath.Join(c.dir, "data")}, flags...)
+	// Hardly any test has a use for metrics, and a loaded machine may take long to answer the API server's questions about them.
+	args := append([]string{"up", "--data-dir", filepath.Join(c.dir, "data"), "--metrics=false"}, flags...)
 	cmd := exec.Command(filepath.Join(c.bin, "sluice-playground"), args...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+c.dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}

@@ -116,7 +116,7 @@ func authorityCert() x509.Certificate {
 
 func serverCert(names []string, addresses ...net.IP) x509.Certificate {
 	return x509.Certificate{
-		Subject:     pkix.Name{CommonName: "kube-apiserver"},
+		Subject:     pkix.Name{CommonName: names[0]},
 		DNSNames:    names,
 		IPAddresses: addresses,
 		KeyUsage:    x509.KeyUsageDigitalSignature,

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/sluice-delivery/sluice/playground/serve"
 )
 
 // Options say how a cluster is to be. The zero value is a cluster that leaves nothing behind.
@@ -26,6 +29,8 @@ type Options struct {
 	Verbosity int
 	// Nodes is how many nodes are simulated. Zero: no node, so pods stay pending.
 	Nodes int
+	// Metrics: the resource-metrics API is served, so that autoscalers have something to go by.
+	Metrics bool
 	// PodReadyAfter is how long a pod takes to become ready, unless it says so itself. Zero: a second.
 	PodReadyAfter time.Duration
 }
@@ -112,7 +117,13 @@ func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 	}
 
 	c.run(ctx, "controllers", runControllers(ids.controllers.config()))
-	c.runKubelets(ctx, ids.kubelets.config(), opts, log)
+	servers := serve.NewPods(slog.New(slog.NewTextHandler(log, nil)))
+	c.runKubelets(ctx, ids.kubelets.config(), opts, servers, log)
+	if opts.Metrics {
+		if err := c.serveMetrics(ctx, ids, servers); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.waitFor(ctx, "the nodes and the default service account", usable(c.admin, opts.Nodes)); err != nil {
 		return nil, err
 	}

@@ -7,12 +7,16 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
+
+	"github.com/sluice-delivery/sluice/playground/resourcemetrics"
 )
 
 // identities are all the keys of a cluster.
 type identities struct {
 	authority *keyPair
 	server    *keyPair
+	// metrics is that of the server of the resource-metrics API.
+	metrics *keyPair
 	// tokens signs the tokens of service accounts.
 	tokens *keyPair
 
@@ -38,9 +42,12 @@ func loadIdentities(dir, host string) (*identities, error) {
 	if ids.authority, err = loadOrCreate(dir, "ca", authorityCert(), nil); err != nil {
 		return nil, err
 	}
-	names := []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+	names := []string{"kubernetes", "localhost", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
 	serving := serverCert(names, net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1))
 	if ids.server, err = loadOrCreate(dir, "apiserver", serving, ids.authority); err != nil {
+		return nil, err
+	}
+	if ids.metrics, err = loadOrCreate(dir, "metrics-server", serverCert(resourcemetrics.Names), ids.authority); err != nil {
 		return nil, err
 	}
 	// Only the key is used; the certificate carries its public half.

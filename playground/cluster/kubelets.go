@@ -12,17 +12,16 @@ import (
 )
 
 // runKubelets simulates the nodes and whatever runs on them.
-func (c *Cluster) runKubelets(ctx context.Context, config *rest.Config, opts Options, log *os.File) {
+func (c *Cluster) runKubelets(ctx context.Context, config *rest.Config, opts Options, servers *serve.Pods, log *os.File) {
 	if opts.Nodes == 0 {
 		return
 	}
 	c.run(ctx, "kubelets", func(ctx context.Context) error {
-		logger := slog.New(slog.NewTextHandler(log, nil))
 		return kubelet.Run(ctx, config, kubelet.Options{
 			Nodes:         opts.Nodes,
 			PodReadyAfter: opts.PodReadyAfter,
-			Serve:         serve.NewPods(logger),
-			Log:           logger,
+			Serve:         servers,
+			Log:           slog.New(slog.NewTextHandler(log, nil)),
 		})
 	})
 }

@@ -28,8 +28,8 @@ const (
 	autoscalerInitialReadiness = 30 * time.Second
 )
 
-// horizontalPodAutoscaler enforces minReplicas and maxReplicas immediately; for more it needs a metrics API, which users can
-// install.
+// horizontalPodAutoscaler enforces minReplicas and maxReplicas immediately; for more it needs a metrics API: that of package resourcemetrics, or one
+// that users install.
 func (c *controllers) horizontalPodAutoscaler(ctx context.Context, config *rest.Config) (loop, error) {
 	client, scales, err := c.scaleClient(config)
 	if err != nil {

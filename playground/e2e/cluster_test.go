@@ -37,6 +37,7 @@ func TestCluster(t *testing.T) {
 		"jobs complete and are cleaned up":           jobsCompleteAndAreCleanedUp,
 		"evictions respect disruption budgets":       evictionsRespectBudgets,
 		"an autoscaler keeps its minimum":            autoscalerKeepsItsMinimum,
+		"an autoscaler follows the load":             autoscalerFollowsTheLoad,
 		"service accounts have just their rights":    serviceAccountsHaveJustTheirRights,
 		"a quota stops pods and follows them":        quotaStopsPods,
 		"a limit range fills in and refuses":         limitRangeLimits,

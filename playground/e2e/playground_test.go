@@ -20,7 +20,7 @@ import (
 )
 
 // patience bounds every wait. It is far more than anything takes, for machines that build something at the same time.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // program runs the binary under test with these arguments when it is started.
 func program(t *testing.T, args ...string) *exec.Cmd {

@@ -18,6 +18,8 @@ const (
 	LatencyAnnotation = "playground.sluice.dev/http-latency"
 	// LeakAnnotation is how long after its start a server answers nothing but 500: the share of errors grows from none to all until then.
 	LeakAnnotation = "playground.sluice.dev/http-leak"
+	// CostAnnotation is the processor time that the resource-metrics API reports for each request, 1ms by default.
+	CostAnnotation = "playground.sluice.dev/http-cpu"
 )
 
 // App is how a server behaves.
@@ -32,12 +34,14 @@ type App struct {
 	Leak time.Duration
 	// Start is how long after its container has started the server listens. Zero: the caller decides.
 	Start time.Duration
+	// Cost is the processor time that a request counts as. No time is spent. Zero: a millisecond.
+	Cost time.Duration
 }
 
 // Parse reads how the server of an image behaves. It reports false if the image is no server's.
 //
 // The tag has a name and, after hyphens, words for what differs from a good version: "v2", "v2-err5" (5 % errors), "v2-lat200ms", "v2-start5s",
-// "v2-leak60s". A word that is none of these belongs to the name.
+// "v2-leak60s", "v2-cpu20ms". A word that is none of these belongs to the name.
 func Parse(image string, annotations map[string]string) (app App, serves bool, problem error) {
 	tag, serves := strings.CutPrefix(image, Image+":")
 	if !serves {
@@ -51,6 +55,7 @@ func Parse(image string, annotations map[string]string) (app App, serves bool, p
 		ErrorsAnnotation:  app.setErrors,
 		LatencyAnnotation: durationInto(&app.Latency),
 		LeakAnnotation:    durationInto(&app.Leak),
+		CostAnnotation:    durationInto(&app.Cost),
 	} {
 		if text, given := annotations[name]; given {
 			if err := set(text); err != nil {
@@ -63,7 +68,7 @@ func Parse(image string, annotations map[string]string) (app App, serves bool, p
 
 func (a *App) read(word string) {
 	for prefix, set := range map[string]func(string) error{
-		"err": a.setErrors, "lat": durationInto(&a.Latency), "leak": durationInto(&a.Leak), "start": durationInto(&a.Start),
+		"err": a.setErrors, "lat": durationInto(&a.Latency), "leak": durationInto(&a.Leak), "start": durationInto(&a.Start), "cpu": durationInto(&a.Cost),
 	} {
 		if rest, ok := strings.CutPrefix(word, prefix); ok && set(rest) == nil {
 			return

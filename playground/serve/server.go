@@ -27,6 +27,7 @@ type server struct {
 
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
+	load     meter
 
 	mu    sync.Mutex
 	open  *time.Timer // opens the port
@@ -119,6 +120,7 @@ func (s *server) end() bool {
 
 func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 	begin, code := time.Now(), http.StatusOK
+	s.load.add(begin)
 	if s.app.Latency > 0 {
 		select {
 		case <-time.After(s.app.Latency):
