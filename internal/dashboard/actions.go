@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -32,8 +31,8 @@ type action struct {
 	// about is what a decision for it is about: if that is another by the time it is confirmed, the person is asked again. What else changes,
 	// as a consequence of what one did before, changes nothing about the decision.
 	about func(*v1alpha1.Rollout) string
-	// leaves is the Rollout as the action leaves it, so that the engine can play ahead what follows. Nil: that depends on what is typed.
-	leaves func(*v1alpha1.Rollout) (act.Patch, error)
+	// imagine is the action as it would be, so that the engine can play ahead what follows.
+	imagine imagining
 	// offered is when it has a meaning.
 	offered func(*v1alpha1.Rollout, view.Objects) bool
 	// status: it writes the status first, for which there is a right of its own.
@@ -43,7 +42,7 @@ type action struct {
 
 var actions = []action{
 	{
-		Name: "promote", Past: "promoted", about: aboutStep, leaves: act.Promotion{}.Patch, Label: "Promote", Key: "p", status: true, offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool {
+		Name: "promote", Past: "promoted", about: aboutStep, imagine: patched(act.Promotion{}.Patch), Label: "Promote", Key: "p", status: true, offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool {
 			p, err := act.Promotion{}.Patch(ro)
 			return err == nil && (p.Status != nil || p.Spec != nil) && !ro.Status.Abort
 		},
@@ -51,12 +50,12 @@ var actions = []action{
 		do:   promoting(act.Promotion{}),
 	},
 	{
-		Name: "promote-full", Past: "promoted in full", about: aboutUpdate, leaves: act.Promotion{Full: true}.Patch, Label: "Promote in full", Key: "F", status: true, Grave: true, offered: updating,
+		Name: "promote-full", Past: "promoted in full", about: aboutUpdate, imagine: patched(act.Promotion{Full: true}.Patch), Label: "Promote in full", Key: "F", status: true, Grave: true, offered: updating,
 		Does: "Skips all remaining steps, pauses, and analyses. The new version takes over immediately.",
 		do:   promoting(act.Promotion{Full: true}),
 	},
 	{
-		Name: "skip-step", Past: "step skipped", about: aboutStep, leaves: act.Promotion{SkipStep: true}.Patch, Label: "Skip step", Key: "s", status: true, Grave: true, offered: func(ro *v1alpha1.Rollout, o view.Objects) bool {
+		Name: "skip-step", Past: "step skipped", about: aboutStep, imagine: patched(act.Promotion{SkipStep: true}.Patch), Label: "Skip step", Key: "s", status: true, Grave: true, offered: func(ro *v1alpha1.Rollout, o view.Objects) bool {
 			canary := ro.Spec.Strategy.Canary
 			i := ro.Status.CurrentStepIndex
 			return updating(ro, o) && canary != nil && (i == nil || int(*i) < len(canary.Steps))
@@ -65,37 +64,36 @@ var actions = []action{
 		do:   promoting(act.Promotion{SkipStep: true}),
 	},
 	{
-		Name: "pause", Past: "paused", about: aboutPause, leaves: writing(act.Patch{Spec: act.Fields{"paused": true}}), Label: "Pause", Key: "h", offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { return !ro.Spec.Paused },
+		Name: "pause", Past: "paused", about: aboutPause, imagine: patched(writing(act.Patch{Spec: act.Fields{"paused": true}})), Label: "Pause", Key: "h", offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { return !ro.Spec.Paused },
 		Does: "No pods are added or removed, and no step starts, until someone resumes the rollout.",
 		do:   patching(act.Patch{Spec: act.Fields{"paused": true}}, "paused"),
 	},
 	{
-		Name: "resume", Past: "resumed", about: aboutPause, leaves: writing(act.Patch{Spec: act.Fields{"paused": false}}), Label: "Resume", Key: "h", offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { return ro.Spec.Paused },
+		Name: "resume", Past: "resumed", about: aboutPause, imagine: patched(writing(act.Patch{Spec: act.Fields{"paused": false}})), Label: "Resume", Key: "h", offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { return ro.Spec.Paused },
 		Does: "Removes spec.paused. The update continues where it is.",
 		do:   patching(act.Patch{Spec: act.Fields{"paused": false}}, "resumed"),
 	},
 	{
-		Name: "abort", Past: "aborted", about: aboutUpdate, leaves: said(act.Abort), Label: "Abort", Key: "a", status: true, Grave: true,
+		Name: "abort", Past: "aborted", about: aboutUpdate, imagine: patched(answered(act.Abort)), Label: "Abort", Key: "a", status: true, Grave: true,
 		offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { p, _ := act.Abort(ro); return p.Status != nil },
 		Does:    "All traffic returns to the stable version. The rollout is Degraded until the spec changes or the update is retried.",
 		do:      steering(act.Abort),
 	},
 	{
-		Name: "retry", Past: "retried", about: aboutUpdate, leaves: said(act.Retry), Label: "Retry", Key: "r", status: true,
+		Name: "retry", Past: "retried", about: aboutUpdate, imagine: patched(answered(act.Retry)), Label: "Retry", Key: "r", status: true,
 		offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { return ro.Status.Abort },
 		Does:    "Tries the aborted update again from its first step.",
 		do:      steering(act.Retry),
 	},
 	{
-		Name: "restart", Past: "pods restarted", about: aboutRollout, Label: "Restart pods", Key: "R",
+		Name: "restart", Past: "pods restarted", about: aboutRollout, imagine: imagineRestart, Label: "Restart pods", Key: "R",
 		Does: "Replaces all current pods with new pods of the same version, at most maxUnavailable at a time. This does not start an update.",
 		do: func(ctx context.Context, c live.Client, name string, _ url.Values, now time.Time) (string, error) {
-			p := act.Patch{Spec: act.Fields{"restartAt": now.UTC().Format(time.RFC3339)}}
-			return fmt.Sprintf("rollout '%s' restarts", name), p.Send(ctx, c, live.Rollouts, name)
+			return fmt.Sprintf("rollout '%s' restarts", name), restarting(now).Send(ctx, c, live.Rollouts, name)
 		},
 	},
 	{
-		Name: "undo", Past: "undone", about: aboutTemplate, Label: "Undo", Key: "z", offered: func(_ *v1alpha1.Rollout, o view.Objects) bool { return len(o.ReplicaSets) > 1 },
+		Name: "undo", Past: "undone", about: aboutTemplate, imagine: imagineUndo, Label: "Undo", Key: "z", offered: func(_ *v1alpha1.Rollout, o view.Objects) bool { return len(o.ReplicaSets) > 1 },
 		Does: "Copies the pod template of an earlier revision into the rollout, which starts an update to it.",
 		do: func(ctx context.Context, c live.Client, name string, form url.Values, _ time.Time) (string, error) {
 			revision, err := revisionIn(form)
@@ -110,16 +108,10 @@ var actions = []action{
 		},
 	},
 	{
-		Name: "image", Past: "image set", about: aboutTemplate, Label: "Set image", Key: "i",
-		Does: "Writes the images below into the pod template, which starts an update.",
+		Name: "image", Past: "image set", about: aboutTemplate, imagine: imagineImages, Label: "Set image", Key: "i",
+		Does: "Writes images into the pod template, which starts an update.",
 		do: func(ctx context.Context, c live.Client, name string, form url.Values, _ time.Time) (string, error) {
-			var images []act.Image
-			for field, values := range form {
-				if container, ok := strings.CutPrefix(field, "image-"); ok && values[0] != "" {
-					images = append(images, act.Image{Container: container, Name: strings.TrimSpace(values[0])})
-				}
-			}
-			changed, err := act.SetImages(ctx, c, name, images)
+			changed, err := act.SetImages(ctx, c, name, imagesIn(form))
 			if err == nil && !changed {
 				return fmt.Sprintf("rollout '%s' has these images already", name), nil
 			}
@@ -131,19 +123,6 @@ var actions = []action{
 // updating: there is a version that is not the stable one.
 func updating(ro *v1alpha1.Rollout, _ view.Objects) bool {
 	return ro.Status.CurrentPodHash != ro.Status.StableRS && ro.Status.StableRS != "" && !ro.Status.Abort
-}
-
-// writing is a patch that is always the same.
-func writing(p act.Patch) func(*v1alpha1.Rollout) (act.Patch, error) {
-	return func(*v1alpha1.Rollout) (act.Patch, error) { return p, nil }
-}
-
-// said is a patch that comes with what to say about it.
-func said(how func(*v1alpha1.Rollout) (act.Patch, string)) func(*v1alpha1.Rollout) (act.Patch, error) {
-	return func(ro *v1alpha1.Rollout) (act.Patch, error) {
-		p, _ := how(ro)
-		return p, nil
-	}
 }
 
 func promoting(how act.Promotion) func(context.Context, live.Client, string, url.Values, time.Time) (string, error) {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/cli/act"
-	"github.com/sluice-delivery/sluice/internal/explain"
 	"github.com/sluice-delivery/sluice/internal/view"
 )
 
@@ -53,14 +53,16 @@ type confirmData struct {
 	Root            string
 	Name, Namespace string
 	action
+	foreseen
+	Now              time.Time
 	Verb, Seen, CSRF string
-	// Next is what the engine does then, and Waits what it waits for after that. Unplayed is why that is not known.
-	Next, Waits []string
-	Unplayed    string
 	// Undo to this revision.
-	Revision   int64
-	Revisions  []view.Revision
+	Revision  int64
+	Revisions []view.Revision
+	// Containers are those whose images can be set, with what was typed. Images are what was typed, and Changes what it changes.
 	Containers []corev1.Container
+	Images     []act.Image
+	Changes    []string
 	// Error is how it went wrong.
 	Error string
 }
@@ -97,62 +99,33 @@ func (s *Server) chosen(r *http.Request, who *person, name types.NamespacedName)
 
 func (s *Server) ask(ctx context.Context, w http.ResponseWriter, status int, id identity, o view.Objects, a action, form url.Values, failure string) {
 	d := confirmData{
-		Root: s.path(), Name: o.Rollout.Name, Namespace: o.Rollout.Namespace, action: a, Verb: a.Name, Seen: a.about(o.Rollout), CSRF: s.guard.csrf(id.session), Error: failure,
+		Root: s.path(), Name: o.Rollout.Name, Namespace: o.Rollout.Namespace, action: a, Now: s.Clock.Now(), Verb: a.Name, Seen: a.about(o.Rollout),
+		CSRF: s.guard.csrf(id.session), Error: failure, foreseen: s.foresee(ctx, id.person, o, a.imagine, form),
 	}
-	if a.leaves != nil {
-		d.Next, d.Waits, d.Unplayed = s.foreseen(ctx, id.person, types.NamespacedName{Namespace: d.Namespace, Name: d.Name}, a.leaves)
-	}
-	switch a.Name {
+	switch c := id.person.in(d.Namespace); a.Name {
 	case "undo":
 		d.Revision, _ = revisionIn(form) // what is no number is asked for
-		d.Revisions = view.Of(o, s.Clock.Now()).Revisions
-		c := id.person.in(d.Namespace)
+		d.Revisions = view.Of(o, d.Now).Revisions
 		if way, err := act.UndoTo(ctx, c, d.Name, d.Revision); err == nil {
 			d.Does, d.Revision = way.Text, way.Revision
 		}
 	case "image":
-		d.Containers = slices.Clone(slices.Concat(o.Rollout.Spec.Template.Spec.InitContainers, o.Rollout.Spec.Template.Spec.Containers))
-		for i, c := range d.Containers {
-			if given := form.Get("image-" + c.Name); given != "" {
-				d.Containers[i].Image = given
+		d.Images = imagesIn(form)
+		template := &o.Rollout.Spec.Template
+		if o.Rollout.Spec.WorkloadRef != nil {
+			if wanted, err := act.WantedTemplate(ctx, c, d.Name); err == nil { // else setting the images says why
+				template = wanted
 			}
 		}
+		typed, changes, err := act.WithImages(template, d.Name, d.Images)
+		if err != nil {
+			typed, d.Error = template, cmp.Or(d.Error, err.Error())
+		}
+		d.Changes = changes
+		d.Containers = slices.Concat(typed.Spec.InitContainers, typed.Spec.Containers)
 	}
 	s.write(w, status, "confirm", layout{Title: a.Label + " " + d.Name, session: id.session}, d)
 }
-
-// foreseen is what the engine does after an action, and what it waits for then. It is asked just now: what the page shows may be a second old.
-func (s *Server) foreseen(ctx context.Context, p *person, name types.NamespacedName, leaves func(*v1alpha1.Rollout) (act.Patch, error)) (does, waits []string, why string) {
-	ctx, cancel := context.WithTimeout(ctx, aheadTimeout)
-	defer cancel()
-	c := p.in(name.Namespace)
-	seen, err := c.Observe(ctx, name.Name, s.Clock.Now())
-	if err != nil {
-		return nil, nil, err.Error()
-	}
-	patch, err := leaves(seen.Rollout)
-	if err != nil {
-		return nil, nil, err.Error()
-	}
-	changed, err := patch.Applied(seen.Rollout)
-	if err != nil {
-		return nil, nil, err.Error()
-	}
-	f, err := explain.After(seen, changed, looking(ctx, c))
-	if err != nil {
-		return nil, nil, err.Error()
-	}
-	for _, d := range f.Does {
-		does = append(does, d.String())
-	}
-	for _, w := range f.Waits {
-		waits = append(waits, w.String())
-	}
-	return does, waits, ""
-}
-
-// aheadTimeout is how long a question waits for what would follow.
-const aheadTimeout = 5 * time.Second
 
 // actionTimeout is how long the API server may take.
 const actionTimeout = 30 * time.Second
@@ -188,3 +161,6 @@ func (s *Server) perform(w http.ResponseWriter, r *http.Request, id identity) {
 	s.say(w, strings.ToUpper(said[:1])+said[1:]+"."+s.announce(ctx, id.person, o.Rollout, a))
 	http.Redirect(w, r, s.path("rollout", name.Namespace, name.Name), http.StatusSeeOther)
 }
+
+// Open reports whether the person has to choose before anything can be confirmed.
+func (d confirmData) Open() bool { return d.open }

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/cli/live"
 	"github.com/sluice-delivery/sluice/internal/explain"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/sim/play"
 	"github.com/sluice-delivery/sluice/internal/view"
 )
 
@@ -24,8 +26,15 @@ type details struct {
 	// done is called when there is something new.
 	done func(types.NamespacedName)
 
+	// playing holds who plays an update ahead.
+	playing chan struct{}
+
 	mu  sync.Mutex
 	all map[detailKey]*detail
+}
+
+func newDetails(now clock.Clock, done func(types.NamespacedName)) *details {
+	return &details{clock: now, done: done, playing: make(chan struct{}, 1), all: map[detailKey]*detail{}}
 }
 
 // detailKey is a Rollout as one person may see it.
@@ -37,6 +46,9 @@ type detailKey struct {
 // detail is what is known of one Rollout. It is replaced, never changed, but for the fields below busy.
 type detail struct {
 	Explanation *explain.Explanation
+	// Outlook is how the update goes on, OutlookErr why that is not known.
+	Outlook    *view.Outlook
+	OutlookErr error
 	// Routes are the Services and the routers' objects, as the API server has them.
 	Routes []routeData
 	Events []*corev1.Event
@@ -115,7 +127,7 @@ func (d *details) renew(key detailKey, c live.Client, o view.Objects, stamp stri
 	ctx, cancel := context.WithTimeout(context.Background(), detailTimeout)
 	defer cancel()
 	next := &detail{stamp: stamp, at: d.clock.Now()}
-	next.Explanation, next.Routes, next.Err = explained(ctx, c, key.Name, next.at)
+	d.explain(ctx, c, key.Name, o, next)
 	next.Events, next.EventsErr = c.Events(ctx, o.Rollout.UID)
 	d.mu.Lock()
 	d.all[key] = next
@@ -124,22 +136,61 @@ func (d *details) renew(key detailKey, c live.Client, o view.Objects, stamp stri
 	d.done(key.NamespacedName)
 }
 
-// explained is what `sluice explain` says, and the routes that it is about.
-func explained(ctx context.Context, c live.Client, name string, now time.Time) (*explain.Explanation, []routeData, error) {
-	seen, err := c.Observe(ctx, name, now)
+// explain adds what `sluice explain` says, how the engine plays the update ahead, and the routes that it is about.
+func (d *details) explain(ctx context.Context, c live.Client, name string, o view.Objects, into *detail) {
+	seen, err := c.Observe(ctx, name, into.at)
 	if err != nil {
-		return nil, nil, err
+		into.Err = err
+		return
 	}
-	routes := routesOf(seen)
+	into.Routes = routesOf(seen)
 	objects, err := c.Objects(ctx, name)
 	if err != nil {
-		return nil, routes, err
+		into.Err = err
+		return
 	}
 	e, err := explain.Of(seen, objects, looking(ctx, c), act.AfterPromotion)
 	if err != nil {
-		return nil, routes, err
+		into.Err = err
+		return
 	}
-	return &e, routes, nil
+	into.Explanation = &e
+	into.Outlook, into.OutlookErr = d.outlook(ctx, seen, startupOf(o.Pods))
+}
+
+// outlook plays the update ahead. One at a time: there may be many open pages, and this is what takes the processor.
+func (d *details) outlook(ctx context.Context, seen plan.Observed, startup time.Duration) (*view.Outlook, error) {
+	select {
+	case d.playing <- struct{}{}:
+		defer func() { <-d.playing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	out, err := play.Ahead(seen, startup)
+	if err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+// defaultStartup is how long pods take to become ready if none has shown it.
+const defaultStartup = 10 * time.Second
+
+// startupOf is how long the pods that are ready took, in the middle.
+func startupOf(pods []*corev1.Pod) time.Duration {
+	var took []time.Duration
+	for _, p := range pods {
+		for _, c := range p.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+				took = append(took, c.LastTransitionTime.Sub(p.CreationTimestamp.Time))
+			}
+		}
+	}
+	if len(took) == 0 {
+		return defaultStartup
+	}
+	slices.Sort(took)
+	return min(max(took[len(took)/2], time.Second), 10*time.Minute)
 }
 
 // looking adds to what was observed what the engine asks for.

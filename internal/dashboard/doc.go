@@ -18,6 +18,8 @@
 //	compare.go  two revisions, and what is different
 //	embed.go    what other sites show: badges and tiles
 //	actions.go  what a person can do
+//	foresee.go  what would follow an action
+//	outlook.go  what comes next and when
 //	confirm.go  the page that asks back, with what the engine would do
 //	api.go      the REST paths that scripts use, info.go their messages
 //	chart.go    charts as SVG

@@ -109,6 +109,9 @@ type rolloutData struct {
 	Paragraphs []explain.Paragraph
 	// Unexplained is why there are none.
 	Unexplained string
+	// Outlook is how the update goes on, OutlookErr why that is not known.
+	Outlook     *view.Outlook
+	OutlookErr  error
 	Actions     []action
 	Path        []stepRow
 	Chart       template.HTML
@@ -153,7 +156,7 @@ func (s *Server) drawRollout(ctx context.Context, p *person, name types.Namespac
 		Rollout: view.Of(o, now), Root: s.path(), Now: now, Trouble: s.cache.Trouble(), EventsError: detail.EventsErr,
 		Containers: slices.Concat(o.Rollout.Spec.Template.Spec.InitContainers, o.Rollout.Spec.Template.Spec.Containers),
 	}
-	d.Routes = detail.Routes
+	d.Routes, d.Outlook, d.OutlookErr = detail.Routes, detail.Outlook, detail.OutlookErr
 	switch {
 	case detail.Explanation != nil:
 		d.Paragraphs = detail.Explanation.Paragraphs("sluice")
@@ -173,7 +176,7 @@ func (s *Server) drawRollout(ctx context.Context, p *person, name types.Namespac
 		})
 	}
 	var fragments []fragment
-	for _, name := range []string{"head", "now", "steps", "weights", "revisions", "measurements", "routes", "events"} {
+	for _, name := range []string{"head", "now", "ahead", "steps", "weights", "revisions", "measurements", "routes", "events"} {
 		next, err := s.fragmentOf(name, "rollout-"+name, d)
 		if err != nil {
 			return nil, err

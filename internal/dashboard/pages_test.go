@@ -6,6 +6,36 @@ import (
 	"testing"
 )
 
+func TestPages(t *testing.T) {
+	d := newDesk(t, nil, paused).enter()
+	list := d.send("GET", "/rollouts/", "", nil)
+	contains(t, list.Body.String(), `href="/rollouts/rollout/shop/web"`, "Paused", "CanaryPauseStep", "1 rollout")
+	d.wait("the pod", func() bool {
+		return strings.Contains(d.send("GET", "/rollouts/rollout/shop/web", "", nil).Body.String(), "web-b-1")
+	})
+	d.wait("the explanation", func() bool {
+		return strings.Contains(d.send("GET", "/rollouts/rollout/shop/web", "", nil).Body.String(), "The canary &#39;web&#39; is Paused")
+	})
+	page := d.send("GET", "/rollouts/rollout/shop/web", "", nil).Body.String()
+	contains(t, page, "What comes next", "After someone promotes", "step 2 of 2 is done: pause", "The update then ends: promoted", "pods become ready 42s after their start", "ImagePullBackOff", "no such image", "until someone promotes", "Undo to revision 1", "nginx:2", "As soon as someone promotes")
+	if strings.Contains(page, "hunter2") {
+		t.Error("the page shows the environment of a pod")
+	}
+	for path, want := range map[string]int{
+		"/rollouts/rollout/shop/none": 404, "/rollouts/?label=%20=": 400, "/rollouts/?page=x": 400, "/rollouts/rollout/shop/web/sell": 404, "/rollouts/nothing/here/at/all": 404,
+	} {
+		if got := d.send("GET", path, "", nil).Code; got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
+		}
+	}
+	if w := d.send("GET", "/", "", nil); w.Header().Get("Location") != "/rollouts/" {
+		t.Errorf("/ leads to %q", w.Header().Get("Location"))
+	}
+	if w := d.send("GET", "/rollouts/shop", "", nil); w.Header().Get("Location") != "/rollouts/?namespace=shop" {
+		t.Errorf("a namespace leads to %q", w.Header().Get("Location"))
+	}
+}
+
 // judged is an analysis of the paused canary's, and an Experiment of it.
 const judged = `
 apiVersion: argoproj.io/v1alpha1
@@ -112,10 +142,10 @@ func TestRoutesAreShownAsTheyAre(t *testing.T) {
 apiVersion: v1
 kind: Service
 metadata: {name: web-canary, namespace: shop}
-spec: {selector: {app: web, rollouts-pod-template-hash: b}}
+spec: {selector: {app: web, rollouts-pod-template-hash: 7f8d6c5b4}}
 `).enter()
 	d.wait("the service", func() bool {
 		page := d.send("GET", "/rollouts/rollout/shop/web", "", nil).Body.String()
-		return strings.Contains(page, `<span class="set">web-canary</span>`) && strings.Contains(page, "rollouts-pod-template-hash: b")
+		return strings.Contains(page, `<span class="set">web-canary</span>`) && strings.Contains(page, "rollouts-pod-template-hash: 7f8d6c5b4")
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
 	"time"
 
@@ -26,9 +27,10 @@ var static embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"icon": icon, "tone": tone, "when": when, "countdown": countdown, "number": number, "age": view.Age, "item": item,
-	"plus": func(a, b int) int { return a + b }, "ago": func(now time.Time, age time.Duration) template.HTML { return when(now.Add(-age), now) },
+	"said": said, "plus": func(a, b int) int { return a + b }, "ago": func(now time.Time, age time.Duration) template.HTML { return when(now.Add(-age), now) },
 	"bar": bar, "podsOf": func(pods []view.Pod, now time.Time) podList { return podList{pods, now} },
 	"runIn": func(r runData, root string) runLink { return runLink{r, root} },
+	"ahead": func(o *view.Outlook, now time.Time) outlookData { return outlookData{o, now} },
 	"asked": func(m v1alpha1.Measurement) string { return m.Metadata[asked] },
 }).ParseFS(pages, "page/*.html"))
 
@@ -153,6 +155,13 @@ func when(t, now time.Time) template.HTML {
 func countdown(t, now time.Time) template.HTML {
 	exact := t.UTC().Format(time.RFC3339)
 	return template.HTML(fmt.Sprintf(`<time data-until datetime="%s" title="%s">%s</time>`, exact, exact, view.Human(max(0, t.Sub(now).Round(time.Second))))) //nolint:gosec // no text from outside
+}
+
+var instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+
+// said is a text in which the browser shows instants in the viewer's zone.
+func said(text string) template.HTML {
+	return template.HTML(instant.ReplaceAllString(template.HTMLEscapeString(text), `<time data-clock datetime="$0" title="$0">$0</time>`)) //nolint:gosec // escaped
 }
 
 // number is a measured value. One that is a number the browser shows as the viewer writes numbers.

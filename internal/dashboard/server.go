@@ -68,7 +68,7 @@ func New(o Options) *Server {
 	s := &Server{Options: o, guard: newGuard(o), persons: map[string]*known{}, started: o.Clock.Now(), self: &person{Person: Person{Client: o.Client}, known: newKnown(streamsAtOnce), own: true}}
 	s.cache = live.NewCache(o.Client, func(name types.NamespacedName) { s.hub.changed(name) })
 	s.hub = newHub(s.cache, o.Clock.Now)
-	s.details = &details{clock: o.Clock, done: s.hub.tell, all: map[detailKey]*detail{}}
+	s.details = newDetails(o.Clock, s.hub.tell)
 	s.cookie = "sluice-dashboard"
 	if len(o.Hosts) > 0 {
 		_, port, _ := strings.Cut(o.Hosts[0], ":") // cookies do not keep ports apart

@@ -14,6 +14,7 @@
 //	apply.go       applies a plan as a client of the API server, up to a crash between any two writes
 //	controller.go  the loop around the engine: on events, and at Plan.Wake, never by polling
 //	experiment.go  Experiments, and the loop around the engine that decides about them
+//	adopt.go       a World that begins as a cluster was observed
 //	news.go        what watches report of an Experiment
 //	analysis.go    AnalysisRuns with a result that the caller sets
 //	measure.go     AnalysisRuns, measured by their engine with results that the caller provides

@@ -256,7 +256,7 @@ func phaseColor(phase string) color {
 }
 
 func (p Played) lines(limit int) []line {
-	lines := []line{field("Result:", span{text: p.result() + " after " + p.Duration.String()})}
+	lines := []line{field("Result:", span{text: p.Result() + " after " + p.Duration.String()})}
 	for i, part := range folded(state(p.Phase, p.Message), limit-labelWidth) {
 		label := ""
 		if i == 0 {
@@ -270,8 +270,8 @@ func (p Played) lines(limit int) []line {
 	)
 }
 
-// result is how the simulation ends, in words.
-func (p Played) result() string {
+// Result is how the simulation ends, in words.
+func (p Played) Result() string {
 	switch {
 	case p.Aborted:
 		return "aborted"

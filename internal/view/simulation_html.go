@@ -15,7 +15,7 @@ func (s Simulation) HTML() (string, error) {
 		Chart  template.HTML
 		Colors template.CSS
 		Result string
-	}{s, template.HTML(s.picture().inline()), pictureColors, s.Summary.result()}) //nolint:gosec // all texts in it are escaped
+	}{s, template.HTML(s.picture().inline()), pictureColors, s.Summary.Result()}) //nolint:gosec // all texts in it are escaped
 	return clean.Text(b.String()), err
 }
 

@@ -83,7 +83,7 @@ func (p *picture) svg(attributes, before string) string {
 
 // sentence is the result in a line.
 func (p Played) sentence() string {
-	return fmt.Sprintf("%s after %s · most pods %d · lowest capacity %d", p.result(), p.Duration, p.MostPods, p.LeastAvailable)
+	return fmt.Sprintf("%s after %s · most pods %d · lowest capacity %d", p.Result(), p.Duration, p.MostPods, p.LeastAvailable)
 }
 
 func (p *picture) x(at time.Duration) float64 {

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 
@@ -51,6 +53,24 @@ func SetImages(ctx context.Context, c live.Client, rollout string, images []Imag
 		return err
 	})
 	return changed, err
+}
+
+// WithImages is a pod template with other images, and what they change, such as "nginx from nginx:1 to nginx:2".
+func WithImages(template *corev1.PodTemplateSpec, rollout string, images []Image) (*corev1.PodTemplateSpec, []string, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(template)
+	if err != nil {
+		return nil, nil, fmt.Errorf("pod template of rollout '%s': %w", rollout, err)
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": fields}}}
+	if _, err := replaceImages(object, rollout, images); err != nil {
+		return nil, nil, err
+	}
+	fields, _, _ = unstructured.NestedMap(object.Object, "spec", "template") // it was put there above
+	changed := &corev1.PodTemplateSpec{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, changed); err != nil {
+		return nil, nil, fmt.Errorf("pod template of rollout '%s': %w", rollout, err)
+	}
+	return changed, imageChanges(template, changed), nil
 }
 
 // ContainerLists are where a pod template has containers.

@@ -49,6 +49,9 @@ func UndoTo(ctx context.Context, c live.Client, name string, revision int64) (Un
 	return Undo{Text: undoing(ro, rs, wanted), Revision: RevisionOf(rs), rollout: name, template: OriginalTemplate(rs)}, nil
 }
 
+// Template is that of the revision, as the user wrote it.
+func (u Undo) Template() *corev1.PodTemplateSpec { return u.template }
+
 // Do copies the template of the revision into the object that holds the Rollout's.
 func (u Undo) Do(ctx context.Context, c live.Client) error {
 	holder, err := HolderOf(ctx, c, u.rollout)

@@ -161,12 +161,14 @@ func TestAReleaseByHand(t *testing.T) {
 	do(ctx, t, "open the rollout by keys", chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"), shows("h1", "web"), shows("#f-now", "It is not waiting for anything"))
 
 	do(ctx, t, "set the image", chromedp.KeyEvent("i"), chromedp.WaitVisible("#ask[open] input[name=image-nginx]", chromedp.ByQuery),
-		chromedp.SetValue("#ask[open] input[name=image-nginx]", "nginx:2", chromedp.ByQuery), confirm(), shows(".flash", "has new images"))
+		chromedp.SetValue("#ask[open] input[name=image-nginx]", "nginx:2", chromedp.ByQuery), confirm(), shows("#ask", "nginx from nginx:1 to nginx:2"),
+		shows("#ask", "with 1 pod: 25 % of 4 is 1"), confirm(), shows(".flash", "has new images"))
 	if image := ns.Rollout("web").Spec.Template.Spec.Containers[0].Image; image != "nginx:2" {
 		t.Errorf("image %s", image)
 	}
 	do(ctx, t, "watch it pause", shows("#f-head", "Paused"), shows("#f-head", "25 %"), shows("#f-steps .Current", "pause"), shows("#f-now", "until someone resumes it"),
-		shows("#f-revisions", "nginx:2"), chromedp.WaitVisible("#f-weights .chart", chromedp.ByQuery))
+		shows("#f-revisions", "nginx:2"), chromedp.WaitVisible("#f-weights .chart", chromedp.ByQuery),
+		shows("#f-ahead", "After someone promotes"), shows("#f-ahead", "step 4 of 4, weight 50 %, Paused"), shows("#f-ahead", "The update then ends: promoted"))
 
 	do(ctx, t, "promote", chromedp.Click(`a[data-key="p"]`, chromedp.ByQuery), shows("#ask", "The engine would now:"), confirm(), shows(".flash", "promoted"))
 	do(ctx, t, "watch the second pause", shows("#f-head", "50 %"), shows("#f-head", "Paused"), shows("#f-steps", "3 of 4 done"))
@@ -175,7 +177,8 @@ func TestAReleaseByHand(t *testing.T) {
 	if !ns.Rollout("web").Status.Abort {
 		t.Error("not aborted")
 	}
-	do(ctx, t, "retry, and promote in full", chromedp.KeyEvent("r"), confirm(), shows("#f-head", "Paused"), shows("#f-steps", "1 of 4 done"),
+	do(ctx, t, "retry, skip a step, and promote in full", chromedp.KeyEvent("r"), confirm(), shows("#f-head", "Paused"), shows("#f-steps", "1 of 4 done"),
+		chromedp.KeyEvent("s"), shows("#ask", "Skip step: web"), shows("#ask", "scale web-"), confirm(), shows(".flash", "promoted"), shows("#f-steps", "3 of 4 done"), shows("#f-head", "Paused"),
 		chromedp.KeyEvent("F"), confirm(), shows(".flash", "promoted"), shows("#f-head", "Healthy"), shows("#f-steps", "4 of 4 done"))
 	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
 
@@ -186,7 +189,7 @@ func TestAReleaseByHand(t *testing.T) {
 	do(ctx, t, "resume", shows(".actions", "Resume"), chromedp.KeyEvent("h"), confirm(), shows(".flash", "resumed"))
 	do(ctx, t, "undo", shows(".actions", "Pause"), shows("#f-revisions", "nginx:1"), chromedp.KeyEvent("z"), shows("#ask", "nginx from nginx:2 to nginx:1"), confirm(), shows(".flash", "undone to revision 1"))
 	ns.WaitForRollout("web", "to have its first image", func(ro *v1alpha1.Rollout) bool { return ro.Spec.Template.Spec.Containers[0].Image == "nginx:1" })
-	do(ctx, t, "restart", shows("#f-head", "Paused"), shows("#f-steps", "1 of 4 done"), shows("#f-events", "update to revision 3"), chromedp.KeyEvent("R"), confirm(), shows(".flash", "restarts"))
+	do(ctx, t, "restart", shows("#f-head", "Paused"), shows("#f-steps", "1 of 4 done"), shows("#f-events", "update to revision 3"), chromedp.KeyEvent("R"), shows("#ask", "restart"), confirm(), shows(".flash", "restarts"))
 	if ns.Rollout("web").Spec.RestartAt == nil {
 		t.Error("not restarted")
 	}
@@ -226,9 +229,10 @@ func TestTwoViewers(t *testing.T) {
 	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
 	s := serve(t, ns, ns.Name)
 	do(one, t, "open", chromedp.Navigate(s.link("rollout/"+ns.Name+"/web")), shows("#link", "live"))
-	do(two, t, "open", chromedp.Navigate(s.link("")), shows("#link", "live"), shows("#f-rows", "web"))
+	do(two, t, "open", chromedp.Navigate(s.link("rollout/"+ns.Name+"/web")), shows("#link", "live"), shows(".actions", "Pause"))
 	do(one, t, "pause", chromedp.KeyEvent("h"), confirm(), shows(".flash", "paused"))
-	do(two, t, "see it", chromedp.Navigate("http://"+s.addr+"/rollouts/rollout/"+ns.Name+"/web"), shows(".actions", "Resume"))
+	do(two, t, "see it", shows(".actions", "Resume"), chromedp.KeyEvent("h"), confirm(), shows(".flash", "resumed"))
+	do(one, t, "see that", shows(".actions", "Pause"))
 }
 
 // Everything works without JavaScript.

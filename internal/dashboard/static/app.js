@@ -64,6 +64,10 @@ function put({ id, html, outer }) {
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
 const decimal = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 6 })
 
+const time = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const clock = at => (at.toDateString() === new Date().toDateString() ? time : day).format(at)
+
 function words(seconds) {
   const s = Math.max(0, Math.round(seconds)), m = Math.floor(s / 60), h = Math.floor(m / 60), d = Math.floor(h / 24)
   if (s < 120) return `${s}s`
@@ -78,7 +82,7 @@ function words(seconds) {
 function times(within = document) {
   for (const t of all('time', within)) {
     const at = new Date(t.dateTime), away = (Date.now() - at) / 1000
-    const text = t.hasAttribute('data-until') ? words(-away) : words(away)
+    const text = t.hasAttribute('data-clock') ? clock(at) : words(t.hasAttribute('data-until') ? -away : away)
     if (t.textContent !== text) t.textContent = text
     const title = exact.format(at)
     if (t.title !== title) t.title = title
@@ -141,9 +145,10 @@ async function ask(href) {
   const page = answer && new DOMParser().parseFromString(await answer.text(), 'text/html')
   const question = page && $('#question, .problem', page)
   if (!question) return location.assign(href)
+  times(question)
   dialog.replaceChildren(question)
-  dialog.showModal()
-  const first = $('select, input[type=text]', dialog) || $('button.main', dialog)
+  if (!dialog.open) dialog.showModal()
+  const first = $('form[method=post] button.main', dialog) || $('select, input[type=text]', dialog)
   first?.focus()
 }
 
@@ -156,10 +161,18 @@ document.addEventListener('click', e => {
   if (row && !e.target.closest('a') && !getSelection().toString()) $('a', row).click()
 })
 
+// What is chosen for an action is asked about again, in the same dialog.
+
+dialog.addEventListener('submit', e => {
+  if (e.target.method !== 'get') return
+  e.preventDefault()
+  ask(e.target.action + '?' + new URLSearchParams(new FormData(e.target)))
+})
+
 // A filter applies as soon as it is chosen, typed ones after a moment.
 
 let typing
-document.addEventListener('change', e => { if (e.target.closest('form.filters') && e.target.nodeName === 'SELECT') e.target.form.requestSubmit() })
+document.addEventListener('change', e => { if (e.target.closest('form.filters, form.choose') && e.target.nodeName === 'SELECT') e.target.form.requestSubmit() })
 document.addEventListener('input', e => {
   const form = e.target.closest('form.filters')
   if (!form || e.target.nodeName === 'SELECT') return

@@ -1,6 +1,7 @@
 // Package play plays one update of a Rollout in virtual time, to show it before it runs.
 //
 //	play.go       a Rollout and what it names → what will happen (view.Simulation)
+//	ahead.go      a Rollout as it was observed → how it goes on (view.Outlook)
 //	scenario.go   what people and fate do meanwhile: "at 5m fail metric error-rate"
 //	check.go      whether what a scenario names exists
 //	perform.go    runs the update, and carries out the scenario

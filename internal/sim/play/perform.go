@@ -53,11 +53,15 @@ func (p *player) run(until time.Duration) (rested bool) {
 		} else {
 			idle = 0
 		}
-		if !p.world.Step(end) {
+		if p.spent() || !p.world.Step(end) {
 			return false
 		}
+		p.events++
 	}
 }
+
+// spent reports whether as much has happened as may.
+func (p *player) spent() bool { return p.limit > 0 && p.events >= p.limit }
 
 // wait lets the time pass until an instant, of which everything before has happened.
 func (p *player) wait(until time.Duration) {
@@ -90,11 +94,13 @@ func (p *player) patience() int {
 // goOn is what a person does about a rollout that waits for one, and reports whether one does.
 func (p *player) goOn() bool {
 	s := p.world.Rollout().Status
-	if s.Phase != v1alpha1.RolloutPhasePaused || p.promotions > 1000 {
+	if s.Phase != v1alpha1.RolloutPhasePaused || p.promotions > 1000 || p.turn != nil && !p.turn() {
 		return false
 	}
 	p.promotions++
-	p.done = append(p.done, "someone promotes: nothing else would continue")
+	if p.turn == nil {
+		p.done = append(p.done, "someone promotes: nothing else would continue")
+	}
 	p.world.Promote()
 	return true
 }

@@ -114,8 +114,11 @@ type player struct {
 	passes   int
 	least    int
 	most     int
-	// promotions are how often a user had to promote.
+	// promotions are how often a user had to promote. turn is asked before each, and may refuse; nil allows all.
 	promotions int
+	turn       func() bool
+	// events are how many things have happened, limit how many may; zero is any number.
+	events, limit int
 }
 
 // stage creates the objects, and starts the controllers.
@@ -158,6 +161,11 @@ func (p *player) stage() {
 		}
 	}
 	p.edit(func(t *corev1.PodTemplateSpec) { *t = *p.before.DeepCopy() })
+	p.charge()
+}
+
+// charge puts the controllers in charge.
+func (p *player) charge() {
 	p.world.Watch = p.watch
 	p.world.Analyse(&sim.AnalysisController{Providers: p.Providers, Measure: p.measure, Arguments: p.arguments, OnPass: p.measured})
 	p.world.ControlExperiments(&sim.ExperimentController{OnPass: p.experimented})

@@ -206,6 +206,9 @@ func (p *player) readable(text string) string {
 		text = strings.ReplaceAll(text, name+"-"+v.Hash, "the "+p.name(v)+" version")
 		text = strings.ReplaceAll(text, v.Hash, "the "+p.name(v)+" version")
 	}
+	if p.turn != nil { // it begins now, so the instants are those of the clock
+		return text
+	}
 	return instants.ReplaceAllStringFunc(text, func(s string) string {
 		at, err := time.Parse(time.RFC3339, s)
 		if err != nil {
