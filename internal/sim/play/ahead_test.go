@@ -135,4 +135,3 @@ func TestAheadIsBounded(t *testing.T) {
 		t.Errorf("%d stretches, cut %q: %v", len(out.Stretches), out.Cut, err)
 	}
 }
-
