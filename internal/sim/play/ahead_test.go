@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
-// Stories in the language of the transcripts, in which somebody asks now and then how it goes on.
+// Stories in the language of the transcripts, with "ahead" commands in between that say how it goes on.
 func TestOutlooks(t *testing.T) {
 	datadriven.Walk(t, "testdata/ahead", func(t *testing.T, path string) {
 		script := sim.NewScript()
