@@ -31,7 +31,7 @@ type RolloutTrafficRouting struct {
 	// +optional
 	Ambassador *AmbassadorTrafficRouting `json:"ambassador,omitempty"`
 
-	// Splits traffic in the virtual router of AWS App Mesh.
+	// Not supported: AWS App Mesh ended on 30 September 2026. Use gatewayAPI, for instance with Amazon VPC Lattice, or istio.
 	// +optional
 	AppMesh *AppMeshTrafficRouting `json:"appMesh,omitempty"`
 

@@ -6,6 +6,7 @@
 //     versions of Kubernetes may know.
 //   - Labels of selectors and texts of int-or-string fields get a largest size, without which the API server takes rules
 //     about them to be too expensive.
+//   - Paragraphs of descriptions become one line each, so that kubectl explain breaks them at its own width.
 //
 // It reads and writes the folder that it is given, and does nothing the second time.
 package main
@@ -14,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
@@ -99,7 +101,25 @@ func finish(kind string, root *apiextensionsv1.JSONSchemaProps) error {
 	}
 	bound(&spec)
 	root.Properties["spec"] = spec
+	flow(root)
 	return nil
+}
+
+var lineEnd = regexp.MustCompile(`([^\n])\n([^\n])`)
+
+// flow makes each paragraph of a description one line, which kubectl explain breaks where its width ends.
+func flow(schema *apiextensionsv1.JSONSchemaProps) {
+	schema.Description = lineEnd.ReplaceAllString(schema.Description, "$1 $2")
+	for name, property := range schema.Properties {
+		flow(&property)
+		schema.Properties[name] = property
+	}
+	if schema.Items != nil {
+		flow(schema.Items.Schema)
+	}
+	if schema.AdditionalProperties != nil && schema.AdditionalProperties.Schema != nil {
+		flow(schema.AdditionalProperties.Schema)
+	}
 }
 
 // bound gives sizes to what types of Kubernetes leave without, in a schema and all below it.

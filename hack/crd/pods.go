@@ -84,7 +84,7 @@ func (p *pods) finishTemplate(template *apiextensionsv1.JSONSchemaProps, policie
 	template.Properties["metadata"] = *p.metadata.DeepCopy()
 	template.Required = nil
 	spec := template.Properties["spec"]
-	spec.Description = "How the pods run: every field of a pod's spec, as `kubectl explain pod.spec` tells. Fields of other versions of Kubernetes are kept."
+	spec.Description = "How the pods run: all fields of a pod's spec, which `kubectl explain pod.spec` describes. Fields of other Kubernetes versions are kept."
 	delete(spec.Properties, "ephemeralContainers") // which no template has
 	policy := spec.Properties["restartPolicy"]
 	policy.Enum, policy.Nullable = texts(policies), false
