@@ -55,7 +55,7 @@ func TestGettingStarted(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{
-		"step 4 of 4 (pause): until someone resumes it", "rollout 'example-rollout' is degraded", "SetWeight needs to be between 0 and 100", "promoted after",
+		"step 4 of 4 (pause): until someone promotes it", "rollout 'example-rollout' is degraded", "SetWeight needs to be between 0 and 100", "promoted after",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the commands never printed %q:\n%s", want, out.String())

@@ -90,10 +90,10 @@ func (s *story) parts() []part {
 	if s.example.isJudged {
 		return append(parts,
 			part{fmt.Sprintf("update it to a version that answers %d %% of the requests with an error", faultyPercent), s.faultyVersion},
-			part{"update it to a version that does not", s.goodVersion},
+			part{"update it to a version without errors", s.goodVersion},
 		)
 	}
-	parts = append(parts, part{"update it, until a person is asked", s.update}, part{"promote it", s.promote})
+	parts = append(parts, part{"update it, up to the pause", s.update}, part{"promote it", s.promote})
 	if s.example.isBlueGreen { // a canary's old pods went as the new ones came
 		parts = append(parts, part{"wait until the old version's pods are gone", s.scaleDown})
 	}

@@ -292,7 +292,7 @@ func (a *arena) stop() error {
 	errs := []error{client.IgnoreNotFound(a.client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.namespace}}))}
 	if a.controller != nil {
 		errs = append(errs, a.controller.Process.Signal(syscall.SIGTERM))
-		_ = a.controller.Wait() // how it ends is no part of this
+		_ = a.controller.Wait() // how it ends is not part of this
 	}
 	if a.weights != nil {
 		a.weights.stop()

@@ -139,7 +139,7 @@ func groups(pods []corev1.Pod) []group {
 func (p *prometheus) stop() {
 	if p.cmd != nil {
 		_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
-		_ = p.cmd.Wait()                          // how it ends is no part of this
+		_ = p.cmd.Wait()                          // how it ends is not part of this
 	}
 	if p.pods != nil {
 		_ = p.pods.Close() // nobody asks any more

@@ -153,7 +153,7 @@ func below(at any, key string) (any, error) {
 	case []any:
 		i, err := strconv.Atoi(key)
 		if err != nil || i < 0 || i >= len(at) {
-			return nil, fmt.Errorf("%q is no index of a list of %d", key, len(at))
+			return nil, fmt.Errorf("%q is not an index of a list of %d", key, len(at))
 		}
 		return at[i], nil
 	}

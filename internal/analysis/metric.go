@@ -23,10 +23,10 @@ func metricProblems(metric *v1alpha1.Metric, endless bool) []string {
 		add("it has %d providers: set exactly one", n)
 	}
 	if isNoLength(metric.Interval) {
-		add(`interval %q is no length of time: write for example "30s" or "5m"`, metric.Interval)
+		add(`interval %q is not a duration: write for example "30s" or "5m"`, metric.Interval)
 	}
 	if isNoLength(metric.InitialDelay) {
-		add(`initialDelay %q is no length of time: write for example "30s" or "5m"`, metric.InitialDelay)
+		add(`initialDelay %q is not a duration: write for example "30s" or "5m"`, metric.InitialDelay)
 	}
 	all = slices.Concat(all, spec.ComparisonProblems(metric), spec.GoldenProblems(metric))
 	return append(all, limitProblems(metric, endless)...)
@@ -57,7 +57,7 @@ func limitProblems(metric *v1alpha1.Metric, endless bool) []string {
 		n, known := number(limit.value)
 		switch {
 		case !known && !hasArgument(limit.value.StrVal):
-			all = append(all, fmt.Sprintf("%s %q is no number", limit.name, limit.value.StrVal))
+			all = append(all, fmt.Sprintf("%s %q is not a number", limit.name, limit.value.StrVal))
 		case known && n < limit.lowest:
 			all = append(all, fmt.Sprintf("%s %d is too low: write %d or more", limit.name, n, limit.lowest))
 		}
@@ -136,7 +136,7 @@ func (m *merger) checkPatterns(run v1alpha1.AnalysisRunSpec) {
 
 func (m *merger) checkPattern(field, metricName string, metrics []v1alpha1.Metric) {
 	if _, err := pattern.Compile(metricName); err != nil {
-		m.problem(field, `metricName %q is no regular expression (%s): write ".*" for all metrics`, metricName, err)
+		m.problem(field, `metricName %q is not a valid regular expression (%s): write ".*" for all metrics`, metricName, err)
 		return
 	}
 	if !fits(metricName, metrics) {

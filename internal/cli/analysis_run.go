@@ -44,12 +44,12 @@ func (a *app) analysisRunCommand() *cobra.Command {
 	var t trial
 	cmd := &cobra.Command{
 		Use:   "run -f FILE",
-		Short: "Measure each metric of a template once, and show how its conditions judge",
-		Long: `Measures each metric of an AnalysisTemplate once, from this machine, and shows what was asked, what came back, and how each condition
-judges it. Nothing is written to a cluster. Use it to try out a template before a release depends on it.
+		Short: "Measure each metric of a template once, and show how its conditions evaluate",
+		Long: `Measures each metric of an AnalysisTemplate once, from this machine, and shows the query, the result, and how each condition
+evaluates. Nothing is written to a cluster. Use it to try out a template before a release depends on it.
 
-The template and those that it refers to are read from the file; a cluster is asked only for what the file does not have, and for Secrets
-and ConfigMaps. Servers must be reachable from this machine: use kubectl port-forward, and an argument for the address. Metrics of the
+The template and those that it refers to are read from the file; only what the file does not contain, Secrets, and ConfigMaps are read from
+the cluster. Servers must be reachable from this machine: use kubectl port-forward, and an argument for the address. Metrics of the
 provider job are not measured.
 
 With --watch, each metric is measured again at its interval, or every 10 seconds if it has none, until you press Ctrl-C or --timeout has
@@ -80,7 +80,7 @@ Exit status: 0 if all metrics are successful, otherwise 1. With --watch, the las
 	f.StringVar(&t.prometheus, "prometheus", "", "address of Prometheus for metrics that name none; defaults to $"+prometheus.AddressVariable)
 	f.StringVar(&t.ownNamespace, "controller-namespace", "argo-rollouts", "namespace of the controller, for the Secrets of providers")
 	f.DurationVar(&t.timeout, "timeout", 5*time.Minute, "time after which measuring ends; with --watch there is no default")
-	f.BoolVarP(&t.watch, "watch", "w", false, "measure again and again, and show the values as a chart")
+	f.BoolVarP(&t.watch, "watch", "w", false, "measure repeatedly, and show the values as a chart")
 	f.BoolVar(&t.noColor, "no-color", false, "disable colors; also disabled in a pipe and if NO_COLOR is set")
 	return cmd
 }

@@ -160,7 +160,7 @@ func TestErrorsOfCreate(t *testing.T) {
 		"a template of the cluster that does not exist": {"", []string{"create", "ar", "--from", "errors", "--global"}, "there is no ClusterAnalysisTemplate 'errors'"},
 		"an argument without a value":                   {"", []string{"create", "ar", "--from", "errors"}, `argument "service" has no value: give it one with -a service=VALUE`},
 		"an argument that is none":                      {"", []string{"create", "ar", "--from", "errors", "-a", "service"}, `--argument "service" is not NAME=VALUE`},
-		"restart in no time":                            {"", []string{"restart", "web", "--in", "soon"}, `--in "soon" is no length of time: write for example 30s, 5m or 1h`},
+		"restart in no time":                            {"", []string{"restart", "web", "--in", "soon"}, `--in "soon" is not a duration: write for example 30s, 5m or 1h`},
 		"terminate of none":                             {"", []string{"terminate", "experiment", "compar"}, "there is no experiment 'compar' in namespace 'shop'; did you mean 'compare'?"},
 		"terminate of nothing":                          {"", []string{"terminate", "analysisrun"}, "which analysisrun? Give its name: sluice terminate analysisrun NAME"},
 		"experiment that does not exist":                {"", []string{"get", "experiment", "x"}, "there is no experiment 'x' in namespace 'shop'"},

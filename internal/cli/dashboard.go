@@ -44,7 +44,7 @@ The printed link lets one browser in and works once; the next link is printed wh
 --token-file as "Authorization: Bearer TOKEN".`,
 		Example: a.examples(`
 			{} dashboard
-			# Only look
+			# Read-only
 			{} dashboard --read-only
 			# For a script that uses the REST API
 			{} dashboard --no-open --token-file token`),
@@ -55,7 +55,7 @@ The printed link lets one browser in and works once; the next link is printed wh
 	f.StringVar(&s.root, "root-path", "rollouts", "path prefix of all pages")
 	f.Uint16VarP(&s.port, "port", "p", 3100, "port to listen on; 0 chooses a free one")
 	f.BoolVar(&s.noOpen, "no-open", false, "do not open the browser")
-	f.BoolVar(&s.readOnly, "read-only", false, "offer and accept no actions")
+	f.BoolVar(&s.readOnly, "read-only", false, "disable all actions")
 	f.StringVar(&s.tokenFile, "token-file", "", "file to write a token for scripts into")
 	return cmd
 }

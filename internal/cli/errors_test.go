@@ -53,7 +53,7 @@ func TestErrors(t *testing.T) {
 		},
 		"degraded":                       {[]string{"status", "bad"}, "rollout 'bad' is degraded: RolloutAborted: no"},
 		"not done in time":               {[]string{"status", "web", "--timeout", "1ns"}, "rollout 'web' was not done after 1ns: "},
-		"no steps to skip in blue-green": {[]string{"promote", "blue", "-c"}, "rollout 'blue' is no canary, so it has no steps to skip"},
+		"no steps to skip in blue-green": {[]string{"promote", "blue", "-c"}, "rollout 'blue' is not a canary, so it has no steps to skip"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,7 @@ With --revision, the command prints the pod template of one revision.`,
 		Example: a.examples(`
 			{} history web
 			{} history web --revision 3
-			# And back to it
+			# Return to it
 			{} undo web --to-revision 3`),
 		Args:              rollouts.one,
 		ValidArgsFunction: a.completeOne(rollouts),

@@ -32,14 +32,14 @@ func (a *app) notificationsCommand() *cobra.Command {
 		Long: `Shows the templates and triggers of notifications, tries them out on a Rollout, and checks their ConfigMap. This command runs the program
 sluice-notifier, which must be next to this one or in the PATH, and passes all arguments to it.
 
-With 'send --dry-run' it shows which messages a Rollout's subscriptions lead to now. 'simulate --notifications' shows those of a whole update.`,
+With 'send --dry-run' it shows which messages a Rollout's subscriptions produce now. 'simulate --notifications' shows those of a whole update.`,
 		Example: a.examples(`
 			{} notifications template get
 			{} notifications template notify rollout-completed web --recipient slack:my-channel
 			{} notifications trigger run on-rollout-completed web
 			# Which messages would go where
 			{} notifications send web --dry-run
-			# Before it is applied
+			# Check a ConfigMap before you apply it
 			{} notifications lint --config-map configmap.yaml --secret :empty`),
 		DisableFlagParsing: true,
 		ValidArgsFunction:  a.completeNotifications,

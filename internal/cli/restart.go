@@ -27,7 +27,7 @@ update.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			wait, err := spec.PauseDuration(intstr.FromString(in))
 			if err != nil {
-				return fmt.Errorf("--in %q is no length of time: write for example 30s, 5m or 1h", in)
+				return fmt.Errorf("--in %q is not a duration: write for example 30s, 5m or 1h", in)
 			}
 			at := a.clock.Now().Add(wait).UTC().Format(time.RFC3339)
 			p := act.Patch{Spec: act.Fields{"restartAt": at}}

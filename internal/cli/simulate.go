@@ -59,7 +59,7 @@ A scenario contains lines such as these. Times count from the start of the updat
 With --expect, the command fails unless a condition holds: promoted, aborted, healthy, degraded, paused, or a comparison of duration,
 max-pods, or min-capacity, such as 'duration<20m'. The exit status is then 2. It is 1 if the update could not be simulated.
 
-With --notifications, it also shows which messages the Rollout's subscriptions would lead to, rendered from the ConfigMap in a file. That needs
+With --notifications, it also shows which messages the Rollout's subscriptions would produce, rendered from the ConfigMap in a file. That needs
 the program sluice-notifier. Subscriptions of AnalysisRuns and Experiments are not simulated.`,
 		Example: a.examples(`
 			{} simulate -f web.yaml
@@ -67,9 +67,9 @@ the program sluice-notifier. Subscriptions of AnalysisRuns and Experiments are n
 			{} simulate -f deploy/ --scenario bad.txt --expect aborted --expect 'min-capacity>=8'
 			# A rollout of the cluster
 			{} simulate web --image web=registry/web:2
-			# With the messages that it would lead to
+			# With the notifications that it would send
 			{} simulate -f web.yaml --notifications configmap.yaml
-			# One page to look at
+			# As a web page
 			{} simulate -f web.yaml -o html > web.html`),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.simulate(cmd, args, s) },
 	}

@@ -154,7 +154,7 @@ func (p *props) rollout(files, names []string) (*v1alpha1.Rollout, error) {
 	case len(names) > 0:
 		meant = slices.Index(there, names[0])
 	case len(there) > 1:
-		return nil, fmt.Errorf("only one Rollout can be played, and there are %s: write one of these names behind the command", strings.Join(there, ", "))
+		return nil, fmt.Errorf("only one Rollout can be simulated, and there are %s: add one of these names to the command", strings.Join(there, ", "))
 	}
 	ro := &v1alpha1.Rollout{}
 	return ro, p.read(p.rollouts[meant], ro)
@@ -168,7 +168,7 @@ func (p *props) workload() (*appsv1.Deployment, error) {
 	}
 	i := slices.IndexFunc(p.deployments, func(d *appsv1.Deployment) bool { return d.Name == ref.Name })
 	if i < 0 || ref.Kind != "Deployment" {
-		return nil, fmt.Errorf("the Rollout refers to %s %q, which is not in the files; only Deployments can be played", ref.Kind, ref.Name)
+		return nil, fmt.Errorf("the Rollout refers to %s %q, which is not in the files; only Deployments can be simulated", ref.Kind, ref.Name)
 	}
 	return p.deployments[i], nil
 }

@@ -31,9 +31,9 @@ func (a *app) stage(cmd *cobra.Command, args []string, s simulation) (play.Stage
 	resized := cmd.Flags().Changed("replicas")
 	switch {
 	case s.startup < 0:
-		return stage, fmt.Errorf("--pod-startup %s is less than nothing", s.startup)
+		return stage, fmt.Errorf("--pod-startup must not be negative, got %s", s.startup)
 	case resized && s.replicas < 0:
-		return stage, fmt.Errorf("--replicas %d is less than none", s.replicas)
+		return stage, fmt.Errorf("--replicas must not be negative, got %d", s.replicas)
 	case len(args) > 1:
 		return stage, fmt.Errorf("only one rollout can be played: %q", args)
 	case len(args) == 0 && len(s.files) == 0:
@@ -93,7 +93,7 @@ func (a *app) stageLive(cmd *cobra.Command, stage *play.Stage, name string) erro
 	if seen.Workload != nil {
 		d, ok := seen.Workload.(*appsv1.Deployment)
 		if !ok {
-			return fmt.Errorf("rollout %q refers to a %T; only Deployments can be played", name, seen.Workload)
+			return fmt.Errorf("rollout %q refers to a %T; only Deployments can be simulated", name, seen.Workload)
 		}
 		stage.Deployment = d
 	}

@@ -133,11 +133,11 @@ func TestSimulateExpectations(t *testing.T) {
 		"a failure that is expected": {[]string{"--scenario", "testdata/simulate/bad.txt", "--expect", "aborted", "--expect", "degraded"}, ""},
 		"where a person must go on":  {[]string{"--stop-at-pauses", "--expect", "paused"}, ""},
 		"a comparison of a word":     {[]string{"--expect", "promoted=1"}, `"promoted" has nothing to be compared with: write "promoted" alone`},
-		"nothing":                    {[]string{"--expect", ""}, `nobody can expect "": there are promoted, aborted`},
+		"nothing":                    {[]string{"--expect", ""}, `--expect "" is not a condition: write one of promoted, aborted`},
 		"half a pod":                 {[]string{"--expect", "max-pods<12.5"}, `"12.5" is not a number of pods`},
 		"less than no pods":          {[]string{"--expect", "min-capacity>-1"}, ""},
 		"a mistaken operator":        {[]string{"--expect", "max-pods=<12"}, `"=<" in "max-pods=<12" is not one of`},
-		"no pods and one less":       {[]string{"--replicas", "-1"}, "--replicas -1 is less than none"},
+		"no pods and one less":       {[]string{"--replicas", "-1"}, "--replicas must not be negative, got -1"},
 		"a scenario that is missing": {[]string{"--scenario", "bad.txt"}, "there is no file bad.txt"},
 		"two names":                  {[]string{"web", "shop"}, `only one rollout can be played: ["web" "shop"]`},
 		"a name that is not there":   {[]string{"wbe"}, `there is no Rollout "wbe" in testdata/simulate/canary.yaml: there are web`},
@@ -256,7 +256,7 @@ func TestSimulateFilesOfMany(t *testing.T) {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
 	r := simulated(t, all, "-f", "-")
-	if want := "only one Rollout can be played, and there are web, shop: write one of these names behind the command"; r.code != 1 || !strings.Contains(r.err, want) {
+	if want := "only one Rollout can be simulated, and there are web, shop: add one of these names to the command"; r.code != 1 || !strings.Contains(r.err, want) {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }

@@ -25,7 +25,7 @@ degraded, or if --timeout passes first. With --watch=false, it prints the status
 		Example: a.examples(`
 			# In a pipeline, after the new version was applied
 			{} status web --timeout 10m
-			# Just ask
+			# Print the status once
 			{} status web --watch=false`),
 		Args:              rollouts.one,
 		ValidArgsFunction: a.completeOne(rollouts),

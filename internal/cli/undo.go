@@ -21,7 +21,7 @@ func (a *app) undoCommand() *cobra.Command {
 		Long: `Copies the pod template of an earlier revision into the rollout, which starts an update to it. The command first shows what changes;
 with --dry-run, it does nothing else.`,
 		Example: a.examples(`
-			# To the one before
+			# Return to the previous revision
 			{} undo web
 			{} undo web --to-revision 3`),
 		Args:              rollouts.one,

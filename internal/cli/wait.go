@@ -34,9 +34,9 @@ func (a *app) waitCommand() *cobra.Command {
 The command fails if the rollout is degraded and that is not a goal, if it is deleted, or if --timeout passes first.`,
 		Example: a.examples(`
 			{} wait web --for=paused --timeout 10m
-			# Whatever comes first
+			# Whichever comes first
 			{} wait web --for=healthy --for=paused
-			# Measure when half of the traffic is there
+			# Measure once the canary gets half of the traffic
 			{} wait web --for=weight=50 && ./measure.sh`),
 		Args:              rollouts.one,
 		ValidArgsFunction: a.completeOne(rollouts),
@@ -98,10 +98,10 @@ func parseGoal(text string) (goal, error) {
 	case numbered && (name == "step" || name == "weight"):
 		n, err := strconv.ParseInt(number, 10, 32)
 		if err != nil || n < 0 {
-			return goal{}, fmt.Errorf("--for %q: %q is no number", text, number)
+			return goal{}, fmt.Errorf("--for %q: %q is not a number", text, number)
 		}
 		if name == "step" {
-			return goal{text: text, met: fmt.Sprintf("has done %s", count(int(n), "step")), reached: func(r view.Rollout) bool {
+			return goal{text: text, met: fmt.Sprintf("has completed %s", count(int(n), "step")), reached: func(r view.Rollout) bool {
 				return !r.Unobserved && r.StepsDone >= int(n)
 			}}, nil
 		}

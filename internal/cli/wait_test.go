@@ -19,9 +19,9 @@ func TestC47Wait(t *testing.T) {
 		"healthy":                     {midStep, []string{paused, promoted}, []string{"--for=healthy"}, result{out: "rollout 'web' is healthy\n"}},
 		"whatever comes first":        {midStep, []string{paused}, []string{"--for=healthy,paused"}, result{out: "rollout 'web' is paused\n"}},
 		"degraded":                    {midStep, []string{aborted}, []string{"--for", "degraded"}, result{out: "rollout 'web' is degraded\n"}},
-		"a step that is reached":      {midStep, nil, []string{"--for=step=2"}, result{out: "rollout 'web' has done 2 steps\n"}},
-		"a step ahead":                {midStep, []string{promoted}, []string{"--for=step=3"}, result{out: "rollout 'web' has done 3 steps\n"}},
-		"what is over is not counted": {unobserved, []string{paused}, []string{"--for=step=1"}, result{out: "rollout 'web' has done 1 step\n"}},
+		"a step that is reached":      {midStep, nil, []string{"--for=step=2"}, result{out: "rollout 'web' has completed 2 steps\n"}},
+		"a step ahead":                {midStep, []string{promoted}, []string{"--for=step=3"}, result{out: "rollout 'web' has completed 3 steps\n"}},
+		"what is over is not counted": {unobserved, []string{paused}, []string{"--for=step=1"}, result{out: "rollout 'web' has completed 1 step\n"}},
 		"nor as healthy":              {unobserved, []string{paused}, []string{"--for=paused", "--for=healthy"}, result{out: "rollout 'web' is paused\n"}},
 		"all the traffic":             {midStep, []string{promoted}, []string{"--for=weight=100"}, result{out: "rollout 'web' has weight 100\n"}},
 		"degraded in between": {
@@ -55,7 +55,7 @@ func TestErrorsOfWait(t *testing.T) {
 	}{
 		"for nothing":     {[]string{"web"}, "wait for what? Use --for with one of healthy, paused, degraded, step=, weight="},
 		"for what is not": {[]string{"web", "--for=promoted"}, `--for "promoted" is not one of healthy, paused, degraded, step=, weight=`},
-		"no number":       {[]string{"web", "--for=step=two"}, `--for "step=two": "two" is no number`},
+		"no number":       {[]string{"web", "--for=step=two"}, `--for "step=two": "two" is not a number`},
 		"not in time":     {[]string{"web", "--for=healthy,step=4", "--timeout=1ns"}, "rollout 'web' did not come to healthy or step=4 in 1ns: "},
 		"no such rollout": {[]string{"wbe", "--for=healthy"}, "there is no rollout 'wbe' in namespace 'shop'; did you mean 'web'?"},
 	} {
@@ -133,8 +133,8 @@ func TestDiff(t *testing.T) {
 func TestUndoTells(t *testing.T) {
 	c := newCluster(t, web("", midStep), replicaSet("a", 1), replicaSet("b", 2))
 	for _, tt := range []struct{ revision, want string }{
-		{"1", "Rollout 'web' returns to revision 1: nginx from nginx:1 to nginx:a. That is the stable version: it takes over again at once.\n"},
-		{"2", "Rollout 'web' returns to revision 2: nginx from nginx:1 to nginx:b. An update to it begins, with its first step.\n"},
+		{"1", "Rollout 'web' returns to revision 1: nginx from nginx:1 to nginx:a. This is the stable version, so it takes over again immediately.\n"},
+		{"2", "Rollout 'web' returns to revision 2: nginx from nginx:1 to nginx:b. This starts an update at the first step.\n"},
 	} {
 		got := c.run(t.Context(), "undo", "web", "--dry-run", "--to-revision", tt.revision)
 		want := result{out: "rollout 'web' would be undone to revision " + tt.revision + " (dry run)\n", err: tt.want}

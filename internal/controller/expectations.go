@@ -51,7 +51,7 @@ func (m *memory) failed(owner types.NamespacedName, obj client.Object, err error
 	}
 }
 
-// markUncertain notes objects of which it is to be found out whether a write was done.
+// markUncertain records objects whose last write may or may not have been applied.
 func (m *memory) markUncertain(owner types.NamespacedName, objects ...client.Object) {
 	m.of(owner, func(r *recollection) { r.unanswered = append(r.unanswered, objects...) })
 }
@@ -62,7 +62,7 @@ func mayBeDone(err error) bool {
 	return !errors.As(err, &answer) || answer.Status().Code >= http.StatusInternalServerError
 }
 
-// takeUncertain returns the objects of which it is to be found out whether a write was done, and forgets them.
+// takeUncertain returns, and clears, the objects whose last write has an unknown outcome.
 func (m *memory) takeUncertain(owner types.NamespacedName) (objects []client.Object) {
 	m.of(owner, func(r *recollection) { objects, r.unanswered = r.unanswered, nil })
 	return objects

@@ -451,7 +451,7 @@ func (f *inFlight) ask(ctx context.Context, task measure.Task) (metric.Reading, 
 	}
 	asynchronous, ok := provider.(metric.Asynchronous)
 	if !ok {
-		return metric.Reading{}, fmt.Errorf("provider %q cannot go on with a measurement: it was begun by another version", name)
+		return metric.Reading{}, fmt.Errorf("provider %q cannot continue a measurement that another version started", name)
 	}
 	return asynchronous.Resume(ctx, task.Request)
 }

@@ -55,7 +55,7 @@ func (o Options) jobsElsewhere() bool {
 func (o Options) jobCluster() (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", o.JobKubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("$%s %q is no kubeconfig: %w", JobKubeconfigVariable, o.JobKubeconfig, err)
+		return nil, fmt.Errorf("$%s %q is not a kubeconfig: %w", JobKubeconfigVariable, o.JobKubeconfig, err)
 	}
 	return config, nil
 }

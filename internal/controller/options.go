@@ -86,7 +86,7 @@ func (o Options) workers(threads int) int {
 func (o Options) validateMeasurements() error {
 	if address := o.PrometheusAddress; address != "" {
 		if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("$%s %q is no address of a Prometheus server: write http://HOST:PORT, or https://", prometheus.AddressVariable, address)
+			return fmt.Errorf("$%s %q is not a valid Prometheus URL: write http://HOST:PORT, or https://", prometheus.AddressVariable, address)
 		}
 	}
 	if problems := validation.IsDNS1123Label(o.JobNamespace); o.JobNamespace != "" && len(problems) > 0 {

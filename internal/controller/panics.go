@@ -28,7 +28,7 @@ func discreet(next reconcile.Reconciler) reconcile.Reconciler {
 func survive(log *slog.Logger, do func()) {
 	defer func() {
 		if broken := recover(); broken != nil {
-			log.Error("what was done beside the passes panicked", "panic", withoutValues(broken), "stack", string(debug.Stack()))
+			log.Error("a background task panicked", "panic", withoutValues(broken), "stack", string(debug.Stack()))
 		}
 	}()
 	do()

@@ -177,7 +177,7 @@ func (p *pluginRoutes) landed(name types.NamespacedName, rollout types.UID, aske
 	route.refused, route.problem = written, problem
 	route.retry = p.clock.Now().Add(min(askedAgainFirst<<min(route.failures, 20), askedAgainLongest))
 	route.failures++
-	p.log.Warn("a plugin could not split traffic; it is asked again", "rollout", name.String(), "weight", asked.Weight, "error", problem)
+	p.log.Warn("a plugin could not split traffic; retrying", "rollout", name.String(), "weight", asked.Weight, "error", problem)
 }
 
 // spreads notes that a weight has been set and is not in force yet. It reports false if that takes so long that it is a problem.

@@ -95,7 +95,7 @@ func decide[O, P any](ctx context.Context, k kind[O, P], seen O) (O, P, error) {
 		}
 	}
 	var none P
-	return seen, none, fmt.Errorf("the engine still needs to look at more after %d looks in one pass; this is a bug in the controller", mostLooks)
+	return seen, none, fmt.Errorf("the engine still needs more reads after %d in one reconcile; this is a bug in the controller", mostLooks)
 }
 
 // wakeAt requeues an object at a time; the zero time is never.

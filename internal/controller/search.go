@@ -67,7 +67,7 @@ func (r *routes) lookThrough(ctx context.Context, rollout types.NamespacedName, 
 	s.left = slices.DeleteFunc(s.left, func(gvk schema.GroupVersionKind) bool {
 		err := r.lookThroughKind(ctx, gvk)
 		if err != nil {
-			r.log.WarnContext(ctx, "cannot look for what Rollouts have left, and try again", "kind", gvk.Kind, "in", searchAgain.String(), "error", err)
+			r.log.WarnContext(ctx, "cannot search for leftovers of Rollouts; retrying", "kind", gvk.Kind, "in", searchAgain.String(), "error", err)
 		}
 		return err == nil
 	})
@@ -88,7 +88,7 @@ func (r *routes) addGranted(ctx context.Context, s *search) {
 	defer cancel()
 	kinds, err := s.granted(ctx)
 	if err != nil {
-		r.log.WarnContext(ctx, "cannot look for what Rollouts have left in objects of further kinds, and try again", "in", searchAgain.String(), "error", err)
+		r.log.WarnContext(ctx, "cannot search for leftovers of Rollouts in objects of other kinds; retrying", "in", searchAgain.String(), "error", err)
 		return
 	}
 	s.left, s.granted = append(s.left, kinds...), nil

@@ -92,9 +92,9 @@ type Options struct {
 	VerifyALB bool
 	// Versions are those in which kinds of traffic routers are read and written, if the cluster serves them; others it finds by itself.
 	Versions map[schema.GroupKind]string
-	// RolloutResync is how often every Rollout is looked at although nothing has happened.
+	// RolloutResync is how often every Rollout is reconciled even if nothing has changed.
 	RolloutResync time.Duration
-	// PerObjectMetrics has histograms and counts of requests tell single objects apart.
+	// PerObjectMetrics adds per-object labels to histograms and request counters.
 	PerObjectMetrics bool
 	// PprofAddress is where profiles of the process are served; empty for nowhere.
 	PprofAddress string

@@ -170,10 +170,10 @@ func normal(state json.RawMessage) (json.RawMessage, error) {
 	case len(state) > mostState:
 		return nil, fmt.Errorf("has %d bytes, and may have %d", len(state), mostState)
 	case !utf8.Valid(state):
-		return nil, fmt.Errorf("is no UTF-8")
+		return nil, fmt.Errorf("is not UTF-8")
 	}
 	if err := utiljson.Unmarshal(state, &value); err != nil {
-		return nil, fmt.Errorf("is no JSON: %w", err)
+		return nil, fmt.Errorf("is not JSON: %w", err)
 	}
 	if value == nil {
 		return nil, nil

@@ -219,7 +219,7 @@ func (w *writer) findOut(ctx context.Context, owner types.NamespacedName, now ti
 		switch {
 		case err != nil:
 			w.memory.markUncertain(owner, doubts[i:]...)
-			return fmt.Errorf("look for what became of a write of %T %s: %w", obj, client.ObjectKeyFromObject(obj), err)
+			return fmt.Errorf("find out the result of a write of %T %s: %w", obj, client.ObjectKeyFromObject(obj), err)
 		case there && isThat(live, obj):
 			w.memory.wrote(owner, live, now)
 		case obj.GetUID() != "":
@@ -267,7 +267,7 @@ func (w *writer) lookFor(ctx context.Context, key types.NamespacedName, uid type
 }
 
 func notSeen(obj client.Object, err error) error {
-	return fmt.Errorf("look for %T %s, which was written and is not seen: %w", obj, client.ObjectKeyFromObject(obj), err)
+	return fmt.Errorf("find %T %s, which was written and is not in the cache: %w", obj, client.ObjectKeyFromObject(obj), err)
 }
 
 // read reads an object of the same kind and name as another one.

@@ -104,7 +104,7 @@ func (s *Server) ask(ctx context.Context, w http.ResponseWriter, status int, id 
 	}
 	switch c := id.person.in(d.Namespace); a.Name {
 	case "undo":
-		d.Revision, _ = revisionIn(form) // what is no number is asked for
+		d.Revision, _ = revisionIn(form) // what is not a number is asked for
 		d.Revisions = view.Of(o, d.Now).Revisions
 		if way, err := act.UndoTo(ctx, c, d.Name, d.Revision); err == nil {
 			d.Does, d.Revision = way.Text, way.Revision

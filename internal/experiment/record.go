@@ -126,7 +126,7 @@ func (p *pass) setProgressing() {
 	switch p.is.Phase {
 	case v1alpha1.AnalysisPhasePending:
 		if len(p.problems) > 0 {
-			is(corev1.ConditionFalse, v1alpha1.ReasonInvalidSpec, "is not begun: its spec is invalid")
+			is(corev1.ConditionFalse, v1alpha1.ReasonInvalidSpec, "does not start: its spec is invalid")
 			return
 		}
 		is(corev1.ConditionTrue, v1alpha1.ReasonReplicaSetUpdated, "is progressing.")

@@ -43,7 +43,7 @@ func (p *pass) goOn() {
 	}
 	p.is.Phase, p.is.Message = v1alpha1.AnalysisPhaseRunning, ""
 	if !p.spec.Timed {
-		p.journal.Note(change.TopicWait, "the end", "there is no duration: until an analysis ends it, or a person does")
+		p.journal.Note(change.TopicWait, "the end", "there is no duration: until an analysis or a user ends it")
 		return
 	}
 	end := p.is.AvailableAt.Add(p.spec.Duration)

@@ -172,7 +172,7 @@ func (e *Explanation) turns(ro *v1alpha1.Rollout) []Decision {
 	if string(ro.Status.Phase) == e.Status {
 		return nil
 	}
-	return []Decision{{What: "it counts as " + string(ro.Status.Phase), Why: ro.Status.Message}}
+	return []Decision{{What: "it becomes " + string(ro.Status.Phase), Why: ro.Status.Message}}
 }
 
 func (e *Explanation) imagine(when Event, imagined plan.Observed, look Look) error {

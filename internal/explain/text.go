@@ -55,7 +55,7 @@ func (e Explanation) Paragraphs(command string) []Paragraph {
 	waits, held := e.waitsAndHeld()
 	list("Sluice cannot continue:", sentences(e.Refused))
 	list("The API server refuses these writes, and Sluice retries them every 30 seconds:", sentences(e.Denied))
-	list("It waits:", sentences(waits))
+	list("It is waiting for:", sentences(waits))
 	list("Sluice holds back:", sentences(held))
 	list("Pods that are not ready:", slices.Clone(e.Troubles))
 	list("Under way:", slices.Clone(e.Running))

@@ -42,7 +42,7 @@ func TestConditions(t *testing.T) {
 		"a field":                        {"result.ok && result.latency < 100", `{"ok": true, "latency": 99}`, "true"},
 		"a text as a number":             {"asFloat(result) > 1.4 && asInt('3') == 3", `"1.5"`, "true"},
 		"a whole number of a float":      {"asInt(result) == 7", "7.9", "true"},
-		"a text that is no number":       {"asFloat(result) > 1", `"much"`, `error: asFloat: "much" is no number (1:1)`},
+		"a text that is not a number":    {"asFloat(result) > 1", `"much"`, `error: asFloat: "much" is not a number (1:1)`},
 		"nil":                            {"isNil(result)", "null", "true"},
 		"not nil":                        {"isNil(result)", "0", "false"},
 		"a field that is not there":      {"isNil(result.missing)", `{"there": 1}`, "true"},
@@ -81,8 +81,8 @@ func TestNumbersThatAreNone(t *testing.T) {
 		"result < 1 || result >= 1":   {nan, "false"},
 		"result > 1e300":              {inf, "true"},
 		"isNaN(result) || result > 3": {3, "false"},
-		"isNaN('x')":                  {1, "error: isNaN: x is no number (1:1)"},
-		"asInt(result) == 0":          {nan, "error: asInt: NaN is no whole number (1:1)"},
+		"isNaN('x')":                  {1, "error: isNaN: x is not a number (1:1)"},
+		"asInt(result) == 0":          {nan, "error: asInt: NaN is not a whole number (1:1)"},
 	} {
 		if got := holds(condition, c.result); got != c.want {
 			t.Errorf("%s for %v: %s, want %s", condition, c.result, got, c.want)

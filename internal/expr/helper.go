@@ -44,16 +44,16 @@ func asInt(v any) (any, error) {
 	if text, ok := v.(string); ok {
 		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("asInt: %q is no whole number", text)
+			return nil, fmt.Errorf("asInt: %q is not a whole number", text)
 		}
 		return n, nil
 	}
 	f, ok := float(v)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("asInt: %v is no number", v)
+		return nil, fmt.Errorf("asInt: %v is not a number", v)
 	case math.IsNaN(f), f >= math.MaxInt64, f < math.MinInt64:
-		return nil, fmt.Errorf("asInt: %v is no whole number", v)
+		return nil, fmt.Errorf("asInt: %v is not a whole number", v)
 	}
 	return int64(f), nil
 }
@@ -62,13 +62,13 @@ func asFloat(v any) (any, error) {
 	if text, ok := v.(string); ok {
 		f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 		if err != nil {
-			return nil, fmt.Errorf("asFloat: %q is no number", text)
+			return nil, fmt.Errorf("asFloat: %q is not a number", text)
 		}
 		return f, nil
 	}
 	f, ok := float(v)
 	if !ok {
-		return nil, fmt.Errorf("asFloat: %v is no number", v)
+		return nil, fmt.Errorf("asFloat: %v is not a number", v)
 	}
 	return f, nil
 }
@@ -76,7 +76,7 @@ func asFloat(v any) (any, error) {
 func isNaN(v any) (any, error) {
 	f, ok := float(v)
 	if !ok {
-		return nil, fmt.Errorf("isNaN: %v is no number", v)
+		return nil, fmt.Errorf("isNaN: %v is not a number", v)
 	}
 	return math.IsNaN(f), nil
 }
@@ -84,7 +84,7 @@ func isNaN(v any) (any, error) {
 func isInf(v any) (any, error) {
 	f, ok := float(v)
 	if !ok {
-		return nil, fmt.Errorf("isInf: %v is no number", v)
+		return nil, fmt.Errorf("isInf: %v is not a number", v)
 	}
 	return math.IsInf(f, 0), nil
 }

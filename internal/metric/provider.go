@@ -95,7 +95,7 @@ func Window(field string, length v1alpha1.DurationString, otherwise time.Duratio
 	}
 	d, err := length.Duration()
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf(`%s %q is no length of time: write for example "5m"`, field, length)
+		return 0, fmt.Errorf(`%s %q is not a duration: write for example "5m"`, field, length)
 	}
 	return d, nil
 }

@@ -27,7 +27,7 @@ func (p *pass) adopts() bool {
 		return true
 	}
 	for _, rs := range orphans {
-		const reason = "nobody controls it, and its pods are this Rollout's by their labels"
+		const reason = "it has no controller, and its pods match this Rollout's selector"
 		to := rs.DeepCopy()
 		to.OwnerReferences = append(to.OwnerReferences, *metav1.NewControllerRef(p.world.Rollout, v1alpha1.RolloutGVK))
 		p.draft.Grow = append(p.draft.Grow, change.UpdateReplicaSet{From: rs, To: to, Reason: reason})

@@ -140,7 +140,7 @@ func (c *Config) list(kind plugin.Kind, text string) {
 	key := Keys[kind]
 	var listed []any
 	if err := yaml.Unmarshal([]byte(text), &listed); err != nil {
-		c.breakList(kind, Problem{key, fmt.Sprintf("is no YAML list of plugins: %s", err)})
+		c.breakList(kind, Problem{key, fmt.Sprintf("is not a YAML list of plugins: %s", err)})
 		return
 	}
 	if len(listed) > mostPlugins {
@@ -214,7 +214,7 @@ func (e Entry) check(kind plugin.Kind, field string) []Problem {
 		}
 	}
 	if d, err := v1alpha1.DurationString(e.Timeout).Duration(); e.Timeout != "" && (err != nil || d <= 0 || d > longestTimeout) {
-		add(".timeout", `%q is no time between 0 and %s: write for example "30s"`, e.Timeout, longestTimeout)
+		add(".timeout", `%q is not a time between 0 and %s: write for example "30s"`, e.Timeout, longestTimeout)
 	}
 	return all
 }
@@ -223,7 +223,7 @@ func locationProblem(location string) string {
 	u, err := url.Parse(location)
 	switch {
 	case err != nil:
-		return fmt.Sprintf("%q is no URL: %s", location, err)
+		return fmt.Sprintf("%q is not a URL: %s", location, err)
 	case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "file":
 		return fmt.Sprintf("%q: plugin location must be of http(s) or file scheme", location)
 	case u.Scheme == "file" && u.Host+u.Path == "", u.Scheme != "file" && u.Host == "":

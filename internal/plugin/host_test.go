@@ -291,7 +291,7 @@ func TestConfigIsReadLive(t *testing.T) {
 	wantError(t, err, "not configured")
 	s.configure(`{`)
 	_, err = s.run("plain")
-	wantError(t, err, "metricProviderPlugins", "is no YAML list")
+	wantError(t, err, "metricProviderPlugins", "is not a YAML list")
 }
 
 // A changed entry is a new process.

@@ -30,8 +30,9 @@ type View struct {
 // ReplicaSets are the Rollout's as they are now, not to be modified. To look at them makes no view any newer.
 func (w *World) ReplicaSets() []*appsv1.ReplicaSet { return ofRollout(w, w.objects.replicaSets.now) }
 
-// Observe is the world as the controller sees it: who calls it sees for the controller, too. A view never goes back behind what was seen before, as no watch does, nor behind
-// the controller's own last write of a kind: the shell waits until its caches show it, and reads consistently when it starts.
+// Observe is the world as the controller sees it; calling it advances the controller's view. Like a watch, a view never goes back to before what
+// was already seen, or to before the controller's own last write of a kind: the shell waits until its caches show that, and reads consistently
+// when it starts.
 func (w *World) Observe(v View) plan.Observed {
 	o, _ := w.observe(v)
 	return o

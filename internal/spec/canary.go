@@ -190,7 +190,7 @@ func (p *problems) setCanaryScale(field string, s *v1alpha1.SetCanaryScale, c Ca
 // managedRoute checks that a step may add a route: its name is one that the spec gives to the controller.
 func (p *problems) managedRoute(field, name string, t *Traffic) {
 	if t == nil {
-		p.add(field, "needs trafficRouting: without a router no request can be told from another")
+		p.add(field, "needs trafficRouting: only a router can distinguish requests")
 		return
 	}
 	for _, managed := range t.ManagedRoutes {

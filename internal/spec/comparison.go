@@ -52,7 +52,7 @@ func ComparisonProblems(m *v1alpha1.Metric) []string {
 	switch names := m.Provider.Names(); {
 	case len(names) != 1:
 	case m.Provider.Prometheus == nil:
-		all = append(all, fmt.Sprintf("a comparison needs provider prometheus, and %s cannot be asked for series: use prometheus, or conditions", names[0]))
+		all = append(all, fmt.Sprintf("a comparison needs provider prometheus, and %s cannot be queried for series: use prometheus, or conditions", names[0]))
 	case m.Provider.Prometheus.Query != "" || m.Provider.Prometheus.RangeQuery != nil:
 		all = append(all, "a comparison has its queries in comparison.signals: remove prometheus.query and prometheus.rangeQuery")
 	}

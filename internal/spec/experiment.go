@@ -81,7 +81,7 @@ func (p *problems) experiment(field, name string, s v1alpha1.ExperimentSpec) Exp
 	if out.Timed {
 		var err error
 		if out.Duration, err = s.Duration.Duration(); err != nil || out.Duration < 0 {
-			p.add(field+".duration", `%q is no length of time: write for example "30s", "10m" or "1h30m"`, s.Duration)
+			p.add(field+".duration", `%q is not a duration: write for example "30s", "10m" or "1h30m"`, s.Duration)
 		}
 	}
 	if len(s.Templates) == 0 {
@@ -242,14 +242,14 @@ func (p *problems) distinctTemplates(templates []ExperimentTemplate) {
 	names, services := map[string]string{}, map[string]string{}
 	for _, t := range templates {
 		if first, taken := names[t.Name]; taken && t.Name != "" {
-			p.add(t.Field+".name", "%q is the name of %s already: give each template a name of its own", t.Name, first)
+			p.add(t.Field+".name", "%q is already the name of %s: give each template a name of its own", t.Name, first)
 		}
 		names[t.Name] = t.Field
 		if t.Service == "" {
 			continue
 		}
 		if first, taken := services[t.Service]; taken {
-			p.add(t.Field+".service.name", "%q is the Service of %s already: give each template one of its own", t.Service, first)
+			p.add(t.Field+".service.name", "%q is already the Service of %s: give each template one of its own", t.Service, first)
 		}
 		services[t.Service] = t.Field
 	}
@@ -279,7 +279,7 @@ func (p *problems) experimentAnalysis(field string, s v1alpha1.ExperimentSpec, i
 	}
 	for j := range s.Analyses[:i] {
 		if s.Analyses[j].Name == a.Name {
-			p.add(out.Field+".name", "%q is the name of analyses[%d] already: give each analysis a name of its own", a.Name, j)
+			p.add(out.Field+".name", "%q is already the name of analyses[%d]: give each analysis a name of its own", a.Name, j)
 		}
 	}
 	if a.TemplateName == "" {

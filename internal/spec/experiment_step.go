@@ -119,7 +119,7 @@ func (p *problems) experimentWeights(s RunExperiment, c Canary, weight int32) {
 		}
 	}
 	if sum > c.MaxWeight {
-		p.add(field+".templates", "the weights come to %d with the canary's, which is %d at this step, and %d is all there is: lower one of them", sum, weight, c.MaxWeight)
+		p.add(field+".templates", "the weights add up to %d with the canary's %d at this step, but the total is %d: lower one of them", sum, weight, c.MaxWeight)
 	}
 }
 

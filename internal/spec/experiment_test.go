@@ -37,7 +37,7 @@ func TestExperimentProblems(t *testing.T) {
 		},
 		"one name twice": {
 			func(s *v1alpha1.ExperimentSpec) { s.Templates = append(s.Templates, s.Templates[0]) },
-			[]string{`spec.templates[1].name: "canary" is the name of spec.templates[0] already: give each template a name of its own`},
+			[]string{`spec.templates[1].name: "canary" is already the name of spec.templates[0]: give each template a name of its own`},
 		},
 		"no selector": {
 			func(s *v1alpha1.ExperimentSpec) { s.Templates[0].Selector = &metav1.LabelSelector{} },
@@ -55,7 +55,7 @@ func TestExperimentProblems(t *testing.T) {
 		},
 		"a duration in words": {
 			func(s *v1alpha1.ExperimentSpec) { s.Duration = "a while" },
-			[]string{`spec.duration: "a while" is no length of time: write for example "30s", "10m" or "1h30m"`},
+			[]string{`spec.duration: "a while" is not a duration: write for example "30s", "10m" or "1h30m"`},
 		},
 		"one Service for two": {
 			func(s *v1alpha1.ExperimentSpec) {
@@ -66,7 +66,7 @@ func TestExperimentProblems(t *testing.T) {
 					s.Templates[i].Service = &v1alpha1.TemplateService{Name: "trial"}
 				}
 			},
-			[]string{`spec.templates[1].service.name: "trial" is the Service of spec.templates[0] already: give each template one of its own`},
+			[]string{`spec.templates[1].service.name: "trial" is already the Service of spec.templates[0]: give each template one of its own`},
 		},
 		"a Service that no container has a port for is left out": {
 			func(s *v1alpha1.ExperimentSpec) {

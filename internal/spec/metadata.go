@@ -242,7 +242,7 @@ func (p *problems) metadataSyntax(field string, m v1alpha1.PodTemplateMetadata) 
 			p.add(at, "%q: %s", value, wrong)
 		}
 		if key == v1alpha1.PodTemplateHashLabel {
-			p.add(at, "tells the pods of one version from those of another: leave it to the controller")
+			p.add(at, "distinguishes the pods of the versions: leave it to the controller")
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {

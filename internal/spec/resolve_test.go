@@ -165,7 +165,7 @@ func TestProblems(t *testing.T) {
 				"spec.strategy.canary.minPodsPerReplicaSet: minPodsPerReplicaSet" + needsRouter + share,
 				"spec.strategy.canary.enforceMaxSurge: enforceMaxSurge" + needsRouter + share,
 				"spec.strategy.canary.steps[0].setCanaryScale: setCanaryScale needs trafficRouting: without a router the share of the pods is the share of the traffic, so use setWeight",
-				"spec.strategy.canary.steps[1].setHeaderRoute: needs trafficRouting: without a router no request can be told from another",
+				"spec.strategy.canary.steps[1].setHeaderRoute: needs trafficRouting: only a router can distinguish requests",
 			},
 		},
 		"two Services that are one": {

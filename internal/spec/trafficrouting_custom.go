@@ -148,7 +148,7 @@ func (p *problems) customWeights(field string, w v1alpha1.CustomWeights) CustomW
 		}
 		for _, path := range []fieldpath.Path{out.Canary, out.Stable} {
 			if path.HasLists() {
-				p.add(field, "%q leads through a list: use destinations, which tells by service whose weight it is", path)
+				p.add(field, "%q leads through a list: use destinations, which finds each weight by its Service", path)
 			}
 		}
 		if w.Service != "" || w.Weight != "" {

@@ -29,7 +29,7 @@ type Destination struct {
 
 // Interval is a range of weights.
 type Interval struct {
-	// Least and Most differ where objects disagree, or show a share that is no whole number of units.
+	// Least and Most differ where objects disagree, or show a share that is not a whole number of units.
 	Least, Most int32
 }
 

@@ -24,7 +24,7 @@ type Series struct {
 	Value, Asked string
 }
 
-// Point is a measurement. NaN is one that is no number.
+// Point is a measurement. NaN is one that is not a number.
 type Point struct {
 	Value float64
 	Icon  Icon

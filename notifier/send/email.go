@@ -39,7 +39,7 @@ func newEmail(o services.EmailOptions, n *Network) (Sender, error) {
 func (e *email) Send(ctx context.Context, n services.Notification, to config.Destination) error {
 	addresses, err := mail.ParseAddressList(to.Recipient)
 	if err != nil {
-		return refusedf("recipient %q is no e-mail address: %w", to.Recipient, err)
+		return refusedf("recipient %q is not an e-mail address: %w", to.Recipient, err)
 	}
 	client, end, err := e.connect(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (e *email) hello(client *smtp.Client, encryption *tls.Config, encrypted boo
 func (e *email) converse(client *smtp.Client, addresses []*mail.Address, n services.Notification) error {
 	from, err := mail.ParseAddress(cmp.Or(e.options.From, e.options.Username))
 	if err != nil {
-		return refusedf("from %q is no e-mail address: %w", e.options.From, err)
+		return refusedf("from %q is not an e-mail address: %w", e.options.From, err)
 	}
 	if err := client.Mail(from.Address); err != nil {
 		return err

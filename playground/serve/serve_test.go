@@ -22,13 +22,13 @@ func TestParse(t *testing.T) {
 		serves      bool
 		problem     string
 	}{
-		"another image":                       {image: "nginx:1.25"},
-		"a good version":                      {image: Image + ":v2", want: App{Version: "v2"}, serves: true},
-		"words of a tag":                      {image: Image + ":v2-err5-lat200ms-leak1m-start3s", want: App{Version: "v2-err5-lat200ms-leak1m-start3s", Errors: 0.05, Latency: 200 * time.Millisecond, Leak: time.Minute, Start: 3 * time.Second}, serves: true},
-		"a word that only begins like one":    {image: Image + ":v2-errata", want: App{Version: "v2-errata"}, serves: true},
-		"annotations overrule the tag":        {image: Image + ":v2-err5", annotations: map[string]string{ErrorsAnnotation: "0.5"}, want: App{Version: "v2-err5", Errors: 0.005}, serves: true},
-		"an annotation that is no percentage": {image: Image + ":v2", annotations: map[string]string{ErrorsAnnotation: "NaN"}, want: App{Version: "v2"}, serves: true, problem: `"NaN" is not a percentage`},
-		"an annotation that is no duration":   {image: Image + ":v2", annotations: map[string]string{LatencyAnnotation: "-1s"}, want: App{Version: "v2"}, serves: true, problem: `"-1s" is not a duration`},
+		"another image":                          {image: "nginx:1.25"},
+		"a good version":                         {image: Image + ":v2", want: App{Version: "v2"}, serves: true},
+		"words of a tag":                         {image: Image + ":v2-err5-lat200ms-leak1m-start3s", want: App{Version: "v2-err5-lat200ms-leak1m-start3s", Errors: 0.05, Latency: 200 * time.Millisecond, Leak: time.Minute, Start: 3 * time.Second}, serves: true},
+		"a word that only begins like one":       {image: Image + ":v2-errata", want: App{Version: "v2-errata"}, serves: true},
+		"annotations overrule the tag":           {image: Image + ":v2-err5", annotations: map[string]string{ErrorsAnnotation: "0.5"}, want: App{Version: "v2-err5", Errors: 0.005}, serves: true},
+		"an annotation that is not a percentage": {image: Image + ":v2", annotations: map[string]string{ErrorsAnnotation: "NaN"}, want: App{Version: "v2"}, serves: true, problem: `"NaN" is not a percentage`},
+		"an annotation that is not a duration":   {image: Image + ":v2", annotations: map[string]string{LatencyAnnotation: "-1s"}, want: App{Version: "v2"}, serves: true, problem: `"-1s" is not a duration`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, serves, err := Parse(tc.image, tc.annotations)

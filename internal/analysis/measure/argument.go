@@ -92,7 +92,7 @@ func (a arguments) fill(metric *v1alpha1.Metric) (missing bool, err error) {
 	}
 	var out v1alpha1.Metric
 	if err := json.Unmarshal(filled, &out); err != nil {
-		return false, fmt.Errorf("with its arguments filled in it is no metric any more: %w", err)
+		return false, fmt.Errorf("with its arguments filled in, the metric is invalid: %w", err)
 	}
 	*metric = out
 	return false, nil

@@ -77,11 +77,11 @@ func undoing(ro *v1alpha1.Rollout, rs *appsv1.ReplicaSet, now *corev1.PodTemplat
 	case spec.SameTemplate(now, spec.Bare(rs)):
 		return fmt.Sprintf("Rollout '%s' has the template of revision %d already: nothing changes.", ro.Name, RevisionOf(rs))
 	case stable:
-		return text + ". That is the stable version: it takes over again at once."
+		return text + ". This is the stable version, so it takes over again immediately."
 	case ro.Spec.Strategy.Canary != nil && len(ro.Spec.Strategy.Canary.Steps) > 0:
-		return text + ". An update to it begins, with its first step."
+		return text + ". This starts an update at the first step."
 	}
-	return text + ". An update to it begins."
+	return text + ". This starts an update."
 }
 
 // imageChanges are the containers that get other images.

@@ -23,13 +23,13 @@ func TestQuestions(t *testing.T) {
 
 	p.run(0, "set", "image", "web", "nginx=nginx:2")
 	out, _ := p.run(0, "wait", "web", "--for=step=1", "--for=degraded", atMost)
-	contains(t, out, "rollout 'web' has done 1 step\n")
+	contains(t, out, "rollout 'web' has completed 1 step\n")
 	p.run(0, "wait", "web", "--for=weight=50", atMost)
 	p.run(0, "wait", "web", "--for=paused", atMost)
 
 	resourceVersion := ns.Rollout("web").ResourceVersion
 	out, _ = p.run(0, "explain", "web")
-	contains(t, out, "The canary 'web' is Paused: CanaryPauseStep.\n", "step 2 of 2 (pause): until someone resumes it",
+	contains(t, out, "The canary 'web' is Paused: CanaryPauseStep.\n", "step 2 of 2 (pause): until someone promotes it",
 		"As soon as someone promotes ('kubectl argo rollouts promote web'):", "step 2 of 2 is done: pause")
 	if strings.Contains(out, "would do at once") {
 		t.Errorf("the engine here disagrees with the controller's:\n%s", out)
@@ -51,7 +51,7 @@ func TestQuestions(t *testing.T) {
 	p.run(0, "abort", "web")
 	p.run(0, "wait", "web", "--for=degraded", atMost)
 	out, talk = p.run(0, "undo", "web", "--to-revision=1")
-	contains(t, talk, "nginx from nginx:bad to nginx:1. That is the stable version: it takes over again at once.")
+	contains(t, talk, "nginx from nginx:bad to nginx:1. This is the stable version, so it takes over again immediately.")
 	contains(t, out, "rollout 'web' undone to revision 1\n")
 	p.run(0, "wait", "web", "--for=healthy", atMost)
 	out, _ = p.run(0, "history", "web")

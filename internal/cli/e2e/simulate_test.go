@@ -111,7 +111,7 @@ func TestSimulateWhatTheClusterHas(t *testing.T) {
 	for _, image := range []string{"nginx:2", "nginx:3"} {
 		out, _ = p.run(0, "simulate", "shop", "--image", "nginx="+image, "--expect", "promoted", "--expect", "min-capacity>=2")
 		contains(t, out, "0s        step 1/3", "send 50 % to the canary: step 1 of 3",
-			"warning: an update is under way: what is played is from the stable version, as if it had not begun")
+			"warning: an update is in progress: the simulation starts from the stable version, as if it had not begun")
 	}
 	if diff := cmp.Diff(before, ns.Versions()); diff != "" {
 		t.Errorf("resourceVersions before and after what was only played:\n%s", diff)

@@ -166,7 +166,7 @@ func TestAReleaseByHand(t *testing.T) {
 	if image := ns.Rollout("web").Spec.Template.Spec.Containers[0].Image; image != "nginx:2" {
 		t.Errorf("image %s", image)
 	}
-	do(ctx, t, "watch it pause", shows("#f-head", "Paused"), shows("#f-head", "25 %"), shows("#f-steps .Current", "pause"), shows("#f-now", "until someone resumes it"),
+	do(ctx, t, "watch it pause", shows("#f-head", "Paused"), shows("#f-head", "25 %"), shows("#f-steps .Current", "pause"), shows("#f-now", "until someone promotes it"),
 		shows("#f-revisions", "nginx:2"), chromedp.WaitVisible("#f-weights .chart", chromedp.ByQuery),
 		shows("#f-ahead", "After someone promotes"), shows("#f-ahead", "step 4 of 4, weight 50 %, Paused"), shows("#f-ahead", "The update then ends: promoted"))
 

@@ -93,7 +93,7 @@ func (a *Account) config(ctx context.Context, i Identity) (sdk.Config, error) {
 	case c.Region == "":
 		return c, errors.New("there is no AWS region: set it in the metric, or AWS_REGION in the controller's environment")
 	case !region.MatchString(c.Region):
-		return c, fmt.Errorf("%q is no region of AWS: write for example eu-west-1", c.Region)
+		return c, fmt.Errorf("%q is not a region of AWS: write for example eu-west-1", c.Region)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,7 +107,7 @@ func (a *Account) config(ctx context.Context, i Identity) (sdk.Config, error) {
 // chain finds credentials like all programs that use AWS do, and takes on a role with them where there is one.
 func chain(ctx context.Context, i Identity) (sdk.Config, error) {
 	if i.Region != "" && !region.MatchString(i.Region) { // before it becomes part of the address that is asked for a role
-		return sdk.Config{}, fmt.Errorf("%q is no region: write for example eu-west-1", i.Region)
+		return sdk.Config{}, fmt.Errorf("%q is not a region: write for example eu-west-1", i.Region)
 	}
 	var options []func(*config.LoadOptions) error
 	if i.Region != "" {

@@ -140,7 +140,7 @@ func seconds(period intstr.IntOrString) (string, error) {
 	}
 	n, err := strconv.ParseInt(period.StrVal, 10, 32)
 	if err != nil {
-		return "", fmt.Errorf("%q is no number of seconds", period.StrVal)
+		return "", fmt.Errorf("%q is not a number of seconds", period.StrVal)
 	}
 	return strconv.FormatInt(n, 10), nil
 }

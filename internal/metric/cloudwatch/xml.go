@@ -53,7 +53,7 @@ func (all *results) read(answer server.Answer) (next string, err error) {
 	}
 	var p page
 	if err := xml.Unmarshal(answer.Body, &p); err != nil {
-		return "", fmt.Errorf("the answer is no GetMetricDataResponse: %w: %s", err, answer.Excerpt())
+		return "", fmt.Errorf("the answer is not a GetMetricDataResponse: %w: %s", err, answer.Excerpt())
 	}
 	for _, s := range p.Series {
 		i := slices.IndexFunc(all.series, func(have series) bool { return have.ID == s.ID && have.Label == s.Label })

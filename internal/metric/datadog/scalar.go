@@ -188,7 +188,7 @@ func grouped(groups []group) (metric.Reading, error) {
 	}
 	text, err := json.Marshal(numbers)
 	if err != nil {
-		return metric.Reading{}, errors.New("a value is no number")
+		return metric.Reading{}, errors.New("a value is not a number")
 	}
 	reading := metric.Reading{Value: numbers, Text: string(text), Metadata: map[string]string{}}
 	if len(groups) > mostGroups {

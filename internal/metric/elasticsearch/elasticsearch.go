@@ -195,7 +195,7 @@ func totalOf(text json.RawMessage) (float64, error) {
 	case json.Unmarshal(text, &total) == nil && total.Value != nil:
 		return *total.Value, nil
 	}
-	return 0, fmt.Errorf("hits.total is no number: %s", text)
+	return 0, fmt.Errorf("hits.total is not a number: %s", text)
 }
 
 var errNone = metric.None("no rows found")

@@ -74,7 +74,7 @@ func parse(answer server.Answer) ([]float64, error) {
 		}
 		value, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return nil, fmt.Errorf("point %d of the series: %s is no number", i, point[0])
+			return nil, fmt.Errorf("point %d of the series: %s is not a number", i, point[0])
 		}
 		values = append(values, value)
 	}

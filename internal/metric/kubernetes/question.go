@@ -56,7 +56,7 @@ func newQuestion(m *v1alpha1.KubernetesMetric, namespace string) (question, erro
 func checkSelectors(m *v1alpha1.KubernetesMetric) error {
 	for field, text := range map[string]string{"selector": m.Selector, "pods": m.Pods} {
 		if _, err := labels.Parse(text); err != nil {
-			return fmt.Errorf("%s %q is no label selector: %w: write for example app=shop", field, text, err)
+			return fmt.Errorf("%s %q is not a label selector: %w: write for example app=shop", field, text, err)
 		}
 	}
 	return nil

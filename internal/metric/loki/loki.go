@@ -119,7 +119,7 @@ func numbers(points [][]json.RawMessage) ([]float64, error) {
 		}
 		value, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return nil, fmt.Errorf("value %d of the result: %q is no number", i, text)
+			return nil, fmt.Errorf("value %d of the result: %q is not a number", i, text)
 		}
 		values = append(values, value)
 	}

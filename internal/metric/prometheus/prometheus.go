@@ -272,7 +272,7 @@ func resolve(ctx context.Context, q v1alpha1.PrometheusRangeQuery, now time.Time
 	step, err := time.ParseDuration(q.Step)
 	switch {
 	case err != nil || step <= 0:
-		return promv1.Range{}, fmt.Errorf(`rangeQuery.step %q is no length of time: write for example "30s"`, q.Step)
+		return promv1.Range{}, fmt.Errorf(`rangeQuery.step %q is not a duration: write for example "30s"`, q.Step)
 	case end.Before(start):
 		return promv1.Range{}, fmt.Errorf("rangeQuery ends before it starts: from %q to %q", q.Start, q.End)
 	}

@@ -175,7 +175,7 @@ func retryAfter(text string, now time.Time) time.Duration {
 func Place(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
-		return "an address that is no URL"
+		return "an address that is not a URL"
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

@@ -44,7 +44,7 @@ func Client(o Options) (*http.Client, error) {
 	case err != nil:
 		return nil, fmt.Errorf("address: %w", err)
 	case origin.Scheme != "http" && origin.Scheme != "https", origin.Host == "":
-		return nil, fmt.Errorf("address %q is no URL of a server: write for example http://prometheus.monitoring:9090", o.URL)
+		return nil, fmt.Errorf("address %q is not a URL of a server: write for example http://prometheus.monitoring:9090", o.URL)
 	}
 	transport := o.Network.transport(o.Insecure)
 	c := caller{next: transport, origin: origin, headers: o.Headers, prove: o.Prove, mostBytes: o.MostBytes, memory: o.Memory}

@@ -171,7 +171,7 @@ func TestNoServerThere(t *testing.T) {
 	s.Close()
 	for url, want := range map[string]string{
 		s.URL:         "connection refused",
-		"web.local/x": `address "web.local/x" is no URL of a server`,
+		"web.local/x": `address "web.local/x" is not a URL of a server`,
 		"http://%zz":  "invalid URL escape",
 	} {
 		m := v1alpha1.Metric{Provider: v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{URL: url}}}

@@ -22,10 +22,10 @@ func (d *Draft) MayNotScale() string {
 		return "spec.paused is set"
 	}
 	if d.update.DecidesFast() {
-		return "whether the version runs still has to be recorded first"
+		return "the status must first record whether the version still runs"
 	}
 	if !d.world.IsRouted() && d.Tied > 0 {
-		return "what a router was told has to be taken back first"
+		return "changes to the routes must be reverted first"
 	}
 	return d.world.UnseenSize()
 }

@@ -70,7 +70,7 @@ func (j *Judge) startRun(a judgement) string {
 	})
 	if len(problems) > 0 {
 		j.update.Complain(problems)
-		return "the analysis cannot be begun: " + problems[0].String()
+		return "the analysis cannot start: " + problems[0].String()
 	}
 	run, begun := analysis.Begin(j.newRun(a, want), j.world.AnalysisRuns, func(name string) bool {
 		failure := j.world.RunFailure(name)
@@ -89,7 +89,7 @@ func (j *Judge) startRun(a judgement) string {
 		}
 	}
 	j.remember(a.RunRecord, run)
-	return "analysis " + run.Name + " has begun"
+	return "analysis " + run.Name + " has started"
 }
 
 // newRun is a run of an analysis, under the first name that it may have.

@@ -65,11 +65,11 @@ func (j *Judge) startExperiment(s spec.RunExperiment) string {
 	ex, problems := j.newExperiment(s)
 	if len(problems) > 0 {
 		j.update.Complain(problems)
-		return "the experiment cannot be begun: " + problems[0].String()
+		return "the experiment cannot start: " + problems[0].String()
 	}
 	if going := j.experimentUnderWay(ex); going != nil {
 		j.update.Is.Canary.CurrentExperiment = going.Name
-		return "experiment " + going.Name + " has begun"
+		return "experiment " + going.Name + " has started"
 	}
 	base := ex.Name
 	for i := 1; j.world.IsTaken(ex.Name); i++ {
@@ -84,7 +84,7 @@ func (j *Judge) startExperiment(s spec.RunExperiment) string {
 	j.journal.Note(change.TopicJudge, "begin experiment "+ex.Name, s.Resolved.Field)
 	j.journal.Event(v1alpha1.EventExperimentCreated, "Created Experiment '%s'", ex.Name)
 	j.update.Is.Canary.CurrentExperiment = ex.Name
-	return "experiment " + ex.Name + " has begun"
+	return "experiment " + ex.Name + " has started"
 }
 
 // experimentUnderWay is the Experiment that is wanted under whatever name of the step it was begun, nil if there is none: which names are

@@ -33,7 +33,7 @@ func (m *Mover) ByPods(r *restart.Restart, c spec.Canary) *ByPods {
 
 var sizesByPods = []sizeRule[*ByPods]{
 	{Capacity, "surge by pods", (*ByPods).surge, ""},
-	{Service, "leave one pod", (*ByPods).leaveOne, "until no service selects a version that is to have none"},
+	{Service, "leave one pod", (*ByPods).leaveOne, "until no service selects a version that must have no pods"},
 	{Capacity, "fit by pods", (*ByPods).fit, "until others are available, or gone"},
 	{Service, "keep answering", (*ByPods).keepAnswering, "until no service selects it"},
 	{Live, "look at Services", (*ByPods).look, "until the API server shows that no service selects it"},

@@ -196,7 +196,7 @@ func (p *BySwitch) retire() {
 	}
 	idle := p.want.Idle(p.update.Serving)
 	if len(idle) > 0 && p.world.Stable == nil && p.update.State() != progress.Settled && p.world.Spec.Replicas > 0 && p.staying(p.update.Serving) == 0 {
-		p.journal.Hold(Service, "old versions keep their pods", p.update.WhyGone()+", and nobody else answers yet")
+		p.journal.Hold(Service, "old versions keep their pods", p.update.WhyGone()+", and no other version serves yet")
 		return
 	}
 	for _, one := range idle {

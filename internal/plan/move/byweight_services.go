@@ -70,7 +70,7 @@ func (r *ByWeight) neededByStable() int32 {
 	return max(least, r.want.Room().Enough(r.carriedByStable(v)))
 }
 
-// awaitsStable reports whether the stable Service sends to a version still that is no part of any update: the stable one has too few pods, or is gone.
+// awaitsStable reports whether the stable Service sends to a version still that is not part of any update: the stable one has too few pods, or is gone.
 func (r *ByWeight) awaitsStable(v *world.Version) bool {
 	stable := r.want.Stable()
 	awaits := stable == nil || stable == r.world.New && stable.Counts().Serving() < r.neededByStable()

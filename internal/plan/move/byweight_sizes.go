@@ -12,7 +12,7 @@ import (
 )
 
 var sizesByWeight = []sizeRule[*ByWeight]{
-	{Weight, "carry as the stable version", (*ByWeight).carryStable, "until the canary has the weight that it is to get"},
+	{Weight, "carry as the stable version", (*ByWeight).carryStable, "until the canary has the weight that it should get"},
 	{Capacity, "fit by weight", (*ByWeight).fit, "until others are gone"},
 	{Weight, "keep the share", (*ByWeight).keepShare, "until its share of the traffic has gone elsewhere"},
 	{Service, "keep what serves", (*ByWeight).keepServing, "until no request can reach it"},

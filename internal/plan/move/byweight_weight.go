@@ -72,7 +72,7 @@ func (r *ByWeight) followServices(w *weight) {
 	case r.want.StableBeside() == nil && carries || r.split.StableService.Name == "":
 		r.settle(w)
 	case r.EnforceMaxSurge && r.bothSendElsewhere():
-		w.is(r.canary.MaxWeight, "both services send to it, and the stable one has to be free for the stable version")
+		w.is(r.canary.MaxWeight, "both services select it, and the stable service must return to the stable version")
 	case r.bothSendToStable():
 		w.is(0, "both services send to the stable version, whatever the weight")
 	}

@@ -13,11 +13,11 @@ import (
 var (
 	Frozen   = change.Promise{Name: "frozen", Sentence: "No pods are added or removed while spec.paused is set, or before the ReplicaSet controller has acted on the last change of a size."}
 	Capacity = change.Promise{Name: "capacity", Sentence: "There are never more pods than replicas + maxSurge, and never fewer available ones than replicas - maxUnavailable."}
-	Service  = change.Promise{Name: "service", Sentence: "A Service is pointed only at pods that can answer for all who use it, and the version that it selects keeps pods for them."}
+	Service  = change.Promise{Name: "service", Sentence: "A Service is pointed only at a version whose pods can serve all its clients, and the version that it selects keeps pods for them."}
 	Weight   = change.Promise{Name: "weight", Sentence: "A version gets a share of the traffic only when its pods can carry it, and keeps the pods for the share that it has."}
-	Live     = change.Promise{Name: "live", Sentence: "Pods that may have served are deleted only based on what the API server itself shows, never by a cache."}
+	Live     = change.Promise{Name: "live", Sentence: "Pods that may have served are deleted only based on what the API server itself shows, never on a cache."}
 	Delay    = change.Promise{Name: "delay", Sentence: "A version that has served keeps its pods for the delay that the spec sets."}
-	Release  = change.Promise{Name: "release", Sentence: "What the spec does not name any more is given back only when nobody can get to a version on trial by it."}
+	Release  = change.Promise{Name: "release", Sentence: "A Service or route that the spec no longer names is released only when no client can reach a version on trial through it."}
 )
 
 // Promises are all promises of a move.

@@ -143,7 +143,7 @@ func (p *Plugins) Passed(s spec.RunPlugin) (passed bool, missing string) {
 	run := p.update.StepPlugin(at, v1alpha1.StepPluginRun)
 	if run == nil {
 		if !p.update.StepRecorded() {
-			return false, "the plugin is asked next"
+			return false, "the plugin is called next"
 		}
 		entries := &p.update.Is.Canary.StepPluginStatuses
 		*entries = append(*entries, v1alpha1.StepPluginStatus{

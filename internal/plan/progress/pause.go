@@ -25,7 +25,7 @@ func (p *Progress) Hold(reason v1alpha1.PauseReason, s spec.Pause) (done bool, m
 		since = start.Time
 	}
 	if s.Indefinite {
-		return false, "until someone resumes it"
+		return false, "until someone promotes it"
 	}
 	end := since.Add(s.Duration)
 	if p.world.Now.Before(end) {

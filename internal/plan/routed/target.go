@@ -37,7 +37,7 @@ func (t *Want) sizes() []target.Size {
 	}
 	for i := range t.world.Others {
 		v := &t.world.Others[i]
-		one := target.Size{Version: v, Pods: v.Desired(), Why: "another version has no room beside it"}
+		one := target.Size{Version: v, Pods: v.Desired(), Why: "another version has no room next to it"}
 		if t.Gives(v) {
 			gains := "stable"
 			if v == t.Leftover() {

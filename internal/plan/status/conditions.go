@@ -79,7 +79,7 @@ func (p *Status) mayCome(problem spec.Problem) bool {
 // applied is when all that was applied together with the Rollout is there. The API stores whole seconds: one second is left at least.
 func (p *Status) applied() time.Time { return p.world.Rollout.CreationTimestamp.Add(comesWith) }
 
-// setPaused is there from the first pause on.
+// setPaused adds the Paused condition at the first pause, and keeps it afterward.
 func (p *Status) setPaused() {
 	before, now := p.update.WasTrue(v1alpha1.ConditionPaused), p.isPaused()
 	if !before && !now {

@@ -235,11 +235,11 @@ func TestRecordingsPlayTheSameHistory(t *testing.T) {
 
 func TestParseRecordingRefuses(t *testing.T) {
 	for name, text := range map[string]string{
-		"an act of nobody":            "    Abort\n",
-		"a word that begins no line":  "moves 1s abort\n",
-		"a time that is none":         "move soon abort\n",
-		"a world that there is not":   "world windy\n",
-		"a start that is no duration": "world pod-start=3\n",
+		"an act of nobody":               "    Abort\n",
+		"a word that begins no line":     "moves 1s abort\n",
+		"a time that is none":            "move soon abort\n",
+		"a world that there is not":      "world windy\n",
+		"a start that is not a duration": "world pod-start=3\n",
 	} {
 		if _, err := parseRecording(text); err == nil {
 			t.Errorf("%s is read", name)

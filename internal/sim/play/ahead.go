@@ -84,7 +84,7 @@ func playable(seen plan.Observed) error {
 	}
 	if ref := seen.Rollout.Spec.WorkloadRef; ref != nil {
 		if kind, _ := spec.WorkloadKind(ref); kind != spec.Deployment {
-			return fmt.Errorf("the pod template is in %s %q: only Deployments can be played", ref.Kind, ref.Name)
+			return fmt.Errorf("the pod template is in %s %q: only Deployments can be simulated", ref.Kind, ref.Name)
 		}
 	}
 	return nil

@@ -56,8 +56,8 @@ func TestProblemsOfScenarios(t *testing.T) {
 // TestBeginsOnTheStableVersion, and says why there is another one.
 func TestBeginsOnTheStableVersion(t *testing.T) {
 	for want, aborted := range map[string]bool{
-		"an update is under way: what is played is from the stable version, as if it had not begun":              false,
-		"the update before was aborted: what is played begins on the stable version alone, as if none had begun": true,
+		"an update is in progress: the simulation starts from the stable version, as if it had not begun":                  false,
+		"the previous update was aborted: the simulation starts from the stable version alone, as if there were no update": true,
 	} {
 		stage := hour()
 		stage.Stable = stage.Rollout.Spec.Template.DeepCopy()

@@ -93,9 +93,9 @@ func number(name, value string) (float64, error) {
 func unknown(word string) error {
 	known := []string{"promoted", "aborted", "healthy", "degraded", "paused", "duration", "max-pods", "min-capacity"}
 	if near := spelling.Nearest(word, known); near != "" && word != "" {
-		return fmt.Errorf("nobody can expect %q: did you mean %q?", word, near)
+		return fmt.Errorf("--expect %q is not a condition: did you mean %q?", word, near)
 	}
-	return fmt.Errorf("nobody can expect %q: there are %s", word, strings.Join(known, ", "))
+	return fmt.Errorf("--expect %q is not a condition: write one of %s", word, strings.Join(known, ", "))
 }
 
 func state(p view.Played) string {

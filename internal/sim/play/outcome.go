@@ -68,7 +68,7 @@ func (p *player) measure(task measure.Task) sim.Measurement {
 func scored(metric *v1alpha1.Metric, text string) (phase v1alpha1.AnalysisPhase, message string) {
 	score, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return v1alpha1.AnalysisPhaseInconclusive, "the scenario gives no score, which is a number from 0 to 100"
+		return v1alpha1.AnalysisPhaseInconclusive, "the scenario sets no score, which is a number from 0 to 100"
 	}
 	resolved, _ := spec.ResolveComparison(metric)
 	return resolved.Phase(score), fmt.Sprintf("score %s, comparison.pass is %d and comparison.marginal %d", text, resolved.Pass, resolved.Marginal)

@@ -155,9 +155,9 @@ func (p *player) stage() {
 	if p.Stable != nil {
 		p.before = *p.Stable.DeepCopy()
 		if p.Rollout.Status.Abort {
-			p.warn("the update before was aborted: what is played begins on the stable version alone, as if none had begun")
+			p.warn("the previous update was aborted: the simulation starts from the stable version alone, as if there were no update")
 		} else {
-			p.warn("an update is under way: what is played is from the stable version, as if it had not begun")
+			p.warn("an update is in progress: the simulation starts from the stable version, as if it had not begun")
 		}
 	}
 	p.edit(func(t *corev1.PodTemplateSpec) { *t = *p.before.DeepCopy() })

@@ -59,26 +59,26 @@ func TestScenarioErrorsNameTheLine(t *testing.T) {
 		"at 5m abort\nat 1m fial metric x": `bad.txt:2: unknown verb "fial": did you mean "fail"?`,
 		"abort":                            `bad.txt:1: "abort" is not "at TIME VERB ..."`,
 		"at soon abort":                    `bad.txt:1: "soon" is not a time`,
-		"# what if\n\nat 1m scale many":    `bad.txt:3: scale wants NUMBER behind it, and has "many"`,
-		"at 1m abort now":                  `bad.txt:1: abort takes nothing behind it, and has "now"`,
-		"at 1m image v3":                   `bad.txt:1: image wants CONTAINER=IMAGE`,
+		"# what if\n\nat 1m scale many":    `bad.txt:3: scale needs NUMBER, and has "many"`,
+		"at 1m abort now":                  `bad.txt:1: abort takes no arguments, and has "now"`,
+		"at 1m image v3":                   `bad.txt:1: image needs CONTAINER=IMAGE`,
 		"at 1m explode":                    `there are abort, break,`,
 		"at 1m laod 14":                    `bad.txt:1: unknown verb "laod": did you mean "load"?`,
-		"at 1m load much":                  `bad.txt:1: load wants NUMBER behind it, and has "much": write for example "load 3"`,
-		"at 1m load -3":                    `bad.txt:1: load wants NUMBER behind it, and has "-3"`,
+		"at 1m load much":                  `bad.txt:1: load needs NUMBER, and has "much": write for example "load 3"`,
+		"at 1m load -3":                    `bad.txt:1: load needs NUMBER, and has "-3"`,
 		"at 1m take metric smoke 90s":      `bad.txt:1: unknown verb "take": did you mean "takes"?`,
-		"at 1m takes metric smoke long": `bad.txt:1: takes wants metric NAME DURATION behind it, and has "metric smoke long": ` +
+		"at 1m takes metric smoke long": `bad.txt:1: takes needs metric NAME DURATION, and has "metric smoke long": ` +
 			`write for example "takes metric error-rate 90s"`,
-		"at 1m takes metric smoke -90s": `bad.txt:1: takes wants metric NAME DURATION behind it, and has "metric smoke -90s"`,
-		"at 1m takes smoke 90s":         `bad.txt:1: takes wants metric NAME DURATION behind it, and has "smoke 90s"`,
+		"at 1m takes metric smoke -90s": `bad.txt:1: takes needs metric NAME DURATION, and has "metric smoke -90s"`,
+		"at 1m takes smoke 90s":         `bad.txt:1: takes needs metric NAME DURATION, and has "smoke 90s"`,
 		"at 1m kil 2 pods":              `bad.txt:1: unknown verb "kil": did you mean "kill"?`,
-		"at 1m kill two pods":           `bad.txt:1: kill wants NUMBER pods behind it, and has "two pods": write for example "kill 3 pods"`,
-		"at 1m kill pods":               `bad.txt:1: kill wants NUMBER pods behind it, and has "pods"`,
+		"at 1m kill two pods":           `bad.txt:1: kill needs NUMBER pods, and has "two pods": write for example "kill 3 pods"`,
+		"at 1m kill pods":               `bad.txt:1: kill needs NUMBER pods, and has "pods"`,
 		"at 1m delet service web":       `bad.txt:1: unknown verb "delet": did you mean "delete"?`,
-		"at 1m delete web-canary": `bad.txt:1: delete wants service NAME behind it, and has "web-canary": ` +
+		"at 1m delete web-canary": `bad.txt:1: delete needs service NAME, and has "web-canary": ` +
 			`write for example "delete service web-canary"`,
 		"at 1m restor service web": `bad.txt:1: unknown verb "restor": did you mean "restore"?`,
-		"at 1m restore services web": `bad.txt:1: restore wants service NAME behind it, and has "services web": ` +
+		"at 1m restore services web": `bad.txt:1: restore needs service NAME, and has "services web": ` +
 			`write for example "restore service web-canary"`,
 	} {
 		if _, err := ParseScenario("bad.txt", text); err == nil || !strings.Contains(err.Error(), want) {

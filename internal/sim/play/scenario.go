@@ -80,9 +80,9 @@ func parseEvent(words []string) (Event, error) {
 		return e, nil
 	}
 	if patterns[0] == "" {
-		return Event{}, fmt.Errorf("%s takes nothing behind it, and has %q", e.Verb, strings.Join(e.Args, " "))
+		return Event{}, fmt.Errorf("%s takes no arguments, and has %q", e.Verb, strings.Join(e.Args, " "))
 	}
-	return Event{}, fmt.Errorf("%s wants %s behind it, and has %q: write for example %q",
+	return Event{}, fmt.Errorf("%s needs %s, and has %q: write for example %q",
 		e.Verb, strings.Join(patterns, ", or "), strings.Join(e.Args, " "), e.Verb+" "+examples.Replace(patterns[0]))
 }
 

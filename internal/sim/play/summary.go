@@ -35,7 +35,7 @@ func (p *player) summarise() view.Simulation {
 		}
 	}
 	if p.promotions > 0 {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("a person has to promote %s; here it took no time", times(p.promotions)))
+		s.Warnings = append(s.Warnings, fmt.Sprintf("a user must promote %s; here it took no time", times(p.promotions)))
 	}
 	if !p.world.DueBesidesMeasuring().IsZero() {
 		s.Warnings = append(s.Warnings, "things still happen after 14 days: the story ends there")

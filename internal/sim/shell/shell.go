@@ -67,7 +67,7 @@ type Options struct {
 	Weather Weather
 }
 
-// Parts are what a process is made of, for those who want to break something.
+// Parts are the dependencies of a process, for tests that break one of them.
 type Parts struct {
 	controller.Deps
 	// Watches are the kinds that it watches from the beginning.

@@ -30,7 +30,7 @@ func Endpoint(flag string, env func(string) string) (string, error) {
 		return "", nil
 	}
 	if at, err := url.Parse(endpoint); err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
-		return "", fmt.Errorf("%s %q is no address of an OpenTelemetry collector: write http://HOST:PORT, or https:// with TLS", name, endpoint)
+		return "", fmt.Errorf("%s %q is not a valid address of an OpenTelemetry collector: write http://HOST:PORT, or https:// with TLS", name, endpoint)
 	}
 	if exporter := env("OTEL_TRACES_EXPORTER"); exporter != "" && exporter != "otlp" {
 		return "", fmt.Errorf("$OTEL_TRACES_EXPORTER %q: traces are sent by otlp; leave it out, or write none", exporter)

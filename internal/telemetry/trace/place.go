@@ -31,7 +31,7 @@ type Update struct {
 
 // Step is one step of a canary, as the status names it.
 type Step struct {
-	// Number counts from 1; 0 is no step.
+	// Number counts from 1; 0 is not a step.
 	Number int
 	// Hash is that of the list of steps, which may change in the middle of an update.
 	Hash string

@@ -86,7 +86,7 @@ func (u *Updates) Forget(key types.NamespacedName) {
 	was.end(Place{}, deleted, u.clock.Now())
 }
 
-// Flush ends the telling, and waits until what was told has been sent. What is still open is for the next controller to tell.
+// Flush shuts the exporter down after sending what is buffered. Updates that are still in progress are left to the next controller.
 func (u *Updates) Flush(ctx context.Context) error {
 	if u == nil {
 		return nil

@@ -299,7 +299,7 @@ func TestEndpoint(t *testing.T) {
 		"switched off":                {env: map[string]string{general: "http://b:4317", "OTEL_SDK_DISABLED": "true"}},
 		"no traces":                   {env: map[string]string{general: "http://b:4317", "OTEL_TRACES_EXPORTER": "none"}},
 		"grpc":                        {env: map[string]string{general: "http://b:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, want: "http://b:4317"},
-		"no scheme":                   {flag: "collector:4317", says: `--otlp-endpoint "collector:4317" is no address`},
+		"no scheme":                   {flag: "collector:4317", says: `--otlp-endpoint "collector:4317" is not a valid address`},
 		"no scheme, in the variable":  {env: map[string]string{general: "127.0.0.1:4317"}, says: `$OTEL_EXPORTER_OTLP_ENDPOINT "127.0.0.1:4317"`},
 		"a protocol that is not ours": {flag: "http://a:4318", env: map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}, says: `"http/protobuf": traces are sent by grpc`},
 		"another exporter":            {flag: "http://a:4317", env: map[string]string{"OTEL_TRACES_EXPORTER": "zipkin"}, says: `"zipkin"`},

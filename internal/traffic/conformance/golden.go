@@ -169,7 +169,7 @@ func parseWeights(text string, want *traffic.Split) error {
 	for i, part := range strings.Split(text, ":") {
 		var weight int32
 		if _, err := fmt.Sscan(part, &weight); err != nil {
-			return fmt.Errorf("%q is no weight", part)
+			return fmt.Errorf("%q is not a weight", part)
 		}
 		switch i {
 		case 0:

@@ -177,7 +177,7 @@ func (r router) setFields(o *object) *spec.Problem {
 			}
 			value, err := o.eval(v.Value, variables)
 			if err == nil && !scalar(value) {
-				err = errors.New("the value is no text, number or bool: have the expression return one")
+				err = errors.New("the value is not a text, number or bool: have the expression return one")
 			}
 			if err != nil {
 				problem := r.problem(v.Field+".value", "%s %q: %v", r.spec.Kind.Kind, r.spec.Name, err)

@@ -59,7 +59,7 @@ func (r router) weigh(o *object, w spec.CustomWeights) (places int, bad *spec.Pr
 			continue
 		}
 		if !weighList(w.Weight, list, parts, o.split.Stable.Weight, o.split.Canary.Weight) {
-			problem := r.problem(w.Field+".weight", "%s %q has something at %s of a destination that is no number: remove it, or name the field that has the weight", r.spec.Kind.Kind, r.spec.Name, w.Weight)
+			problem := r.problem(w.Field+".weight", "%s %q has something at %s of a destination that is not a number: remove it, or name the field that has the weight", r.spec.Kind.Kind, r.spec.Name, w.Weight)
 			return 0, &problem
 		}
 		places++
@@ -89,7 +89,7 @@ func (r router) weighFields(o *object, w spec.CustomWeights) *spec.Problem {
 		key    string
 	}{{w.Canary, o.split.Canary.Weight, ".canaryWeight"}, {w.Stable, o.split.Stable.Weight, ".stableWeight"}} {
 		if len(field.path) > 0 && !setNumber(field.path.Places(o.object.Object, true), int64(field.weight)) {
-			problem := r.problem(w.Field+field.key, "%s %q has something at %s that is no number: name the field that has the weight", r.spec.Kind.Kind, r.spec.Name, field.path)
+			problem := r.problem(w.Field+field.key, "%s %q has something at %s that is not a number: name the field that has the weight", r.spec.Kind.Kind, r.spec.Name, field.path)
 			return &problem
 		}
 	}

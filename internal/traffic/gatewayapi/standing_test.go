@@ -38,7 +38,7 @@ func TestStanding(t *testing.T) {
 		"two, and one lacks a backend":                {parents: `{name: a}, {name: b}`, status: accepts(`{name: a}`) + said(`{name: b}`, "True", 7, "False", 7), refused: `Gateway shop/b cannot resolve`},
 		"two controllers, and one is late":            {parents: `{name: a}`, status: accepts(`{name: a}`) + said(`{name: a}`, "True", 6, "True", 6), awaited: `Gateway shop/a to accept`},
 		"a mesh":                                      {parents: `{name: web, kind: Service, group: ""}`, status: said(`{name: web, kind: Service, group: ""}`, "True", 6, "True", 6), awaited: `Service shop/web to accept`},
-		"what is no status":                           {parents: `{name: eg}`, status: `- 7`, awaited: `Gateway shop/eg to accept`},
+		"what is not a status":                        {parents: `{name: eg}`, status: `- 7`, awaited: `Gateway shop/eg to accept`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &unstructured.Unstructured{}

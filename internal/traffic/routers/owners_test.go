@@ -77,7 +77,7 @@ func TestNames(t *testing.T) {
 		"the address of a Mapping":              {`{"spec": {"service": "https://web.shop:8443/x"}}`, true},
 		"the address of another one":            {`{"spec": {"service": "https://web-2.shop:8443/x"}}`, false},
 		"an action of the AWS load balancer":    {`{"metadata": {"annotations": {"x/actions.r": "{\"ForwardConfig\":{\"TargetGroups\":[{\"ServiceName\":\"web\"}]}}"}}}`, true},
-		"an annotation that is no action":       {`{"metadata": {"annotations": {"x/notes": "{\"ServiceName\":\"web\"}"}}}`, false},
+		"an annotation that is not an action":   {`{"metadata": {"annotations": {"x/notes": "{\"ServiceName\":\"web\"}"}}}`, false},
 		"an action that is none":                {`{"metadata": {"annotations": {"x/actions.r": "web"}}}`, false},
 		"a name that stands for something else": {`{"metadata": {"name": "web"}, "spec": {"hosts": ["web"]}}`, false},
 	} {
