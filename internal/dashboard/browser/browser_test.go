@@ -2,11 +2,8 @@ package browser_test
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +15,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/cli/live"
 	"github.com/sluice-delivery/sluice/internal/dashboard"
+	"github.com/sluice-delivery/sluice/internal/dashboard/browser"
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
@@ -38,56 +36,61 @@ spec:
     canary: {steps: [{setWeight: 25}, {pause: {}}, {setWeight: 50}, {pause: {}}]}
 `
 
-// chromium is a browser of its own for the test. Where there is none the test is skipped; in CI it fails.
-func chromium(t *testing.T, options ...chromedp.ExecAllocatorOption) context.Context {
-	t.Helper()
-	path, err := exec.LookPath("chromium")
-	switch {
-	case err == nil:
-	case os.Getenv("SLUICE_NO_SKIP") != "":
-		t.Fatalf("this test needs Chromium, and SLUICE_NO_SKIP forbids to skip it: %v", err)
-	default:
-		t.Skipf("this test needs Chromium: apt-get install chromium (%v)", err)
-	}
-	options = append(append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900)), options...)
-	allocator, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel := chromedp.NewContext(allocator, chromedp.WithErrorf(func(string, ...any) {})) // it names events that it does not know
-	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 2*playtest.Patience)
-	t.Cleanup(cancel)
-	return ctx
-}
+var (
+	chromium = browser.Chromium
+	do       = browser.Do
+	shows    = browser.Shows
+	confirm  = browser.Confirm
+)
 
 // served is a dashboard whose connections can be cut.
 type served struct {
-	t      *testing.T
-	server *dashboard.Server
-	addr   string
-	http   *http.Server
-	token  string
+	t       *testing.T
+	options dashboard.Options
+	server  *dashboard.Server
+	close   context.CancelFunc
+	addr    string
+	http    *http.Server
+	token   string
 }
 
-func serve(t *testing.T, ns *playtest.Namespace, namespace string) *served {
+func serve(t *testing.T, ns *playtest.Namespace, namespace string, change ...func(*dashboard.Options)) *served {
 	t.Helper()
 	client, err := dynamic.NewForConfig(ns.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &served{t: t, addr: "127.0.0.1:0"}
+	s := &served{t: t, addr: "127.0.0.1:0", options: dashboard.Options{
+		Clock: clock.RealClock{}, Client: live.Client{Interface: client, Namespace: namespace}, Cluster: "playground", Root: "rollouts",
+	}}
+	for _, c := range change {
+		c(&s.options)
+	}
 	listener := s.listen()
 	s.addr = listener.Addr().String()
-	_, port, _ := net.SplitHostPort(s.addr)
-	s.server = dashboard.New(dashboard.Options{
-		Clock: clock.RealClock{}, Client: live.Client{Interface: client, Namespace: namespace}, Cluster: "playground", Root: "rollouts",
-		Hosts: dashboard.Loopback(port), Invited: func(token string) { s.token = token },
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(cancel)
-	go s.server.Run(ctx)
+	s.open()
 	s.start(listener)
-	t.Cleanup(s.cut)
+	t.Cleanup(func() { s.cut(); s.close() })
 	return s
+}
+
+// open begins a process's worth of dashboard: nothing of an earlier one is known to it.
+func (s *served) open() {
+	_, port, _ := net.SplitHostPort(s.addr)
+	s.options.Hosts, s.options.Invited = dashboard.Loopback(port), func(token string) { s.token = token }
+	s.server = dashboard.New(s.options)
+	ctx, cancel := context.WithCancel(s.t.Context())
+	s.close = cancel
+	go s.server.Run(ctx)
+}
+
+// restart ends the dashboard and begins another one at the same address.
+func (s *served) restart(meanwhile func()) {
+	s.cut()
+	s.close()
+	meanwhile()
+	s.open()
+	s.start(s.listen())
 }
 
 func (s *served) listen() net.Listener {
@@ -109,43 +112,6 @@ func (s *served) cut() { _ = s.http.Close() }
 
 func (s *served) link(path string) string {
 	return "http://" + s.addr + "/rollouts/login?token=" + s.token + "&next=/rollouts/" + path
-}
-
-func do(ctx context.Context, t *testing.T, what string, actions ...chromedp.Action) {
-	t.Helper()
-	if err := chromedp.Run(ctx, actions...); err != nil {
-		var page string
-		_ = chromedp.Run(ctx, chromedp.Text("body", &page, chromedp.ByQuery)) // the error above is what matters
-		t.Fatalf("%s: %v\n%s", what, err, page)
-	}
-}
-
-// shows waits until an element shows a text, across pages.
-func shows(selector, text string) chromedp.Action {
-	return chromedp.ActionFunc(func(ctx context.Context) error {
-		again := time.NewTicker(50 * time.Millisecond)
-		defer again.Stop()
-		end := time.After(playtest.Patience)
-		question := fmt.Sprintf("!!document.querySelector(%q)?.innerText?.includes(%q)", selector, text)
-		for {
-			var yes bool
-			if err := chromedp.Evaluate(question, &yes).Do(ctx); err == nil && yes { // between two pages there is nothing to ask
-				return nil
-			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-end:
-				return fmt.Errorf("%s does not show %q", selector, text)
-			case <-again.C:
-			}
-		}
-	})
-}
-
-// confirm answers the question that is open.
-func confirm() chromedp.Action {
-	return chromedp.Tasks{chromedp.WaitVisible("#ask[open] button.main", chromedp.ByQuery), chromedp.Click("#ask[open] button.main", chromedp.ByQuery)}
 }
 
 // A release as a person sees it: from the new image to the last pod, by clicks and keys, on one page that nobody reloads but the forms.
@@ -216,6 +182,31 @@ func TestAConnectionThatComesBack(t *testing.T) {
 	do(ctx, t, "see it when it is back", shows("#link", "live"), shows("#f-rows", "Paused"), chromedp.Evaluate(`window.same === true`, &same), chromedp.Value("#search", &typed, chromedp.ByQuery))
 	if !same || typed != "we" {
 		t.Errorf("loaded again: %v, typed: %q", !same, typed)
+	}
+}
+
+// The dashboard is restarted while a page is open. The page says so, and its link lets the browser in again; a click on what the old page offers
+// changes nothing.
+func TestARestartWhileAPageIsOpen(t *testing.T) {
+	ctx := chromium(t)
+	ns := playtest.New(t)
+	ns.StartController()
+	ns.CreateRollout(web)
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	s := serve(t, ns, ns.Name)
+	page := "rollout/" + ns.Name + "/web"
+	do(ctx, t, "open, and be asked", chromedp.Navigate(s.link(page)), shows("#link", "live"), chromedp.KeyEvent("h"), shows("#ask", "Pause: web"))
+	s.restart(func() {
+		do(ctx, t, "notice that it is gone", shows("#link", "connection lost"))
+	})
+	do(ctx, t, "be told what to do", shows("#link", "the dashboard was restarted: open the link that it printed"),
+		chromedp.Click("#ask[open] button.main", chromedp.ByQuery), shows(".problem", "has not been let in"))
+	if ns.Rollout("web").Spec.Paused {
+		t.Error("a form of the old process has paused the rollout")
+	}
+	do(ctx, t, "open the new link, and act", chromedp.Navigate(s.link(page)), shows("#link", "live"), chromedp.KeyEvent("h"), confirm(), shows(".flash", "paused"))
+	if !ns.Rollout("web").Spec.Paused {
+		t.Error("not paused")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,9 +32,11 @@ func TestMain(m *testing.M) { playtest.Main(m) }
 type office struct {
 	t *testing.T
 	*provider
-	clock  *clocktesting.FakePassiveClock
-	server *dashboard.Server
-	web    *httptest.Server
+	clock   *clocktesting.FakePassiveClock
+	client  live.Client
+	web     *httptest.Server
+	handler atomic.Pointer[http.Handler]
+	end     func()
 	// changes to how it is started.
 	options   Options
 	key       []byte
@@ -76,23 +79,50 @@ func newOffice(t *testing.T, ns *playtest.Namespace, change func(*office)) *offi
 	}
 	o.web = httptest.NewUnstartedServer(nil)
 	o.options.URL = &url.URL{Scheme: "https", Host: o.web.Listener.Addr().String(), Path: "/rollouts"}
-	var door dashboard.Door = NewTokens(base, o.options.Clock)
+	o.client = live.Client{Interface: client}
+	o.web.Config.Handler = o
+	o.begin()
+	o.web.StartTLS()
+	t.Cleanup(func() { o.web.CloseClientConnections(); o.web.Close(); o.end() })
+	return o
+}
+
+// begin starts the dashboard, as a process that knows nothing but its options.
+func (o *office) begin() {
+	o.t.Helper()
+	var door dashboard.Door = NewTokens(o.options.Base, o.options.Clock)
 	if !o.tokens {
-		if door, err = NewOIDC(t.Context(), o.options); err != nil {
-			t.Fatal(err)
+		var err error
+		if door, err = NewOIDC(o.t.Context(), o.options); err != nil {
+			o.t.Fatal(err)
 		}
 	}
-	o.server = dashboard.New(dashboard.Options{
-		Clock: o.options.Clock, Client: live.Client{Interface: client}, Door: door, Secret: o.key, Secure: true, Root: "rollouts",
+	server := dashboard.New(dashboard.Options{
+		Clock: o.options.Clock, Client: o.client, Door: door, Secret: o.key, Secure: true, Root: "rollouts",
 		Hosts: []string{o.options.URL.Host}, ReadOnly: !o.mayChange,
 	})
-	o.web.Config.Handler = o.server.Handler()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(o.t.Context())
 	done := make(chan struct{})
-	go func() { o.server.Run(ctx); close(done) }()
-	o.web.StartTLS()
-	t.Cleanup(func() { o.web.CloseClientConnections(); o.web.Close(); cancel(); <-done })
-	return o
+	go func() { server.Run(ctx); close(done) }()
+	handler := server.Handler()
+	o.handler.Store(&handler)
+	o.end = func() { cancel(); <-done }
+}
+
+// stop ends the dashboard. Until another one begins nobody answers.
+func (o *office) stop() {
+	o.handler.Store(nil)
+	o.web.CloseClientConnections()
+	o.end()
+}
+
+// ServeHTTP is what answers at the dashboard's address.
+func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	handler := o.handler.Load()
+	if handler == nil {
+		panic(http.ErrAbortHandler) // which closes the connection
+	}
+	(*handler).ServeHTTP(w, r)
 }
 
 // browser is one of a person, with cookies of its own.
