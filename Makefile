@@ -73,7 +73,7 @@ bench: build ## Measure what rollouts cost and write it into docs/performance.md
 	@go build -o bin/sluice-bench ./hack/bench
 	@SLUICE_BIN=$(CURDIR)/bin bin/sluice-bench -rollouts $(ROLLOUTS) -many $(MANY) -replicas $(REPLICAS) -idle $(IDLE) -hostile $(HOSTILE) -analyses $(ANALYSES) -into docs/performance.md
 	go test ./internal/sim/check -run NONE -bench States -benchtime 1x
-	go test -count=1 -v -run TestC15AThousandRolloutsAndFiftyViewers ./internal/dashboard
+	@SLUICE_BIN=$(CURDIR)/bin go test -count=1 -v -run TestC15TheProcessWithAThousandRollouts ./internal/dashboard/browser
 
 .PHONY: test
 test: export SLUICE_BIN = $(CURDIR)/bin

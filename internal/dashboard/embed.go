@@ -78,7 +78,7 @@ func badgeOf(name, words, tone string) string {
 		a+b, html.EscapeString(name), html.EscapeString(words), a, b, color, a/2, a-12, a+b/2, b-12)
 }
 
-// tilePage is a small page for a frame. It loads itself again, and has no script and no form.
+// tilePage is a small page for a frame. It brings itself up to date, and has no form.
 func (s *Server) tilePage(w http.ResponseWriter, r *http.Request, id identity) {
 	name := named(r)
 	o, ok := s.objects(r.Context(), id.person, name)
@@ -89,9 +89,9 @@ func (s *Server) tilePage(w http.ResponseWriter, r *http.Request, id identity) {
 	now := s.Clock.Now()
 	body, err := s.render("tile", struct {
 		*row
-		Root, Style string
-		Now         time.Time
-	}{rowOf(o, now), s.path(), s.asset("style.css"), now})
+		Root, Style, Script string
+		Now                 time.Time
+	}{rowOf(o, now), s.path(), s.asset("style.css"), s.asset("app.js"), now})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

@@ -93,3 +93,19 @@ func TestLimitsOfConditions(t *testing.T) {
 		}
 	}
 }
+
+// Who does not tell colors apart tells states by their shapes.
+func TestEachStateHasAShapeOfItsOwn(t *testing.T) {
+	of := map[string]view.Icon{}
+	for icon, shape := range shapes {
+		if other, taken := of[shape]; taken {
+			t.Errorf("icons %v and %v have the same shape", icon, other)
+		}
+		of[shape] = icon
+	}
+	for icon := range tones {
+		if shapes[icon] == "" {
+			t.Errorf("icon %v has a color and no shape", icon)
+		}
+	}
+}

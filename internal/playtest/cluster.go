@@ -55,11 +55,16 @@ type Part func(*Cluster) error
 
 // Main runs the tests of a package with a playground beside them, and exits.
 func Main(m *testing.M, parts ...Part) {
-	os.Exit(run(m, parts))
+	MainWith(m, nil, parts...)
 }
 
-func run(m *testing.M, parts []Part) int {
-	c, err := Start()
+// MainWith is Main with flags for `sluice-playground up`.
+func MainWith(m *testing.M, flags []string, parts ...Part) {
+	os.Exit(run(m, flags, parts))
+}
+
+func run(m *testing.M, flags []string, parts []Part) int {
+	c, err := Start(flags...)
 	if c != nil {
 		defer c.Stop()
 	}

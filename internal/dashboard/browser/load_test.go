@@ -38,7 +38,7 @@ func TestC15TheProcessWithAThousandRollouts(t *testing.T) {
 	viewers := make([]*viewer, loadViewers)
 	for i := range viewers {
 		viewers[i] = p.view(t, i)
-		viewers[i].until(t, "web7")
+		viewers[i].until(t, "web10")
 	}
 	do(ctx, t, "open the list", network.Enable(), network.SetExtraHTTPHeaders(network.Headers{"Authorization": "Bearer browser"}))
 	paints := make([]float64, 0, 5)
@@ -52,7 +52,7 @@ func TestC15TheProcessWithAThousandRollouts(t *testing.T) {
 	do(ctx, t, "watch for the change", chromedp.Evaluate(`
 		new MutationObserver(() => { if (!window.seen && document.body.innerText.includes('on the screen')) window.seen = Date.now() }).observe(document.body, {subtree: true, childList: true, characterData: true}); 0`, nil))
 	begin := time.Now()
-	cluster.change("web7", "on the screen")
+	cluster.change("web10", "on the screen")
 	for _, v := range viewers {
 		v.until(t, "on the screen")
 	}
@@ -76,10 +76,6 @@ type process struct {
 
 func startProcess(t *testing.T, cluster *thousand) *process {
 	t.Helper()
-	bin := os.Getenv("SLUICE_BIN")
-	if bin == "" {
-		bin = filepath.Join(playtest.Root(), "bin")
-	}
 	ports, err := port.Several(1)
 	if err != nil {
 		t.Fatal(err)
@@ -91,11 +87,11 @@ func startProcess(t *testing.T, cluster *thousand) *process {
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.cmd = exec.CommandContext(t.Context(), filepath.Join(bin, "sluice-dashboard"), "--url=https://"+addr+"/rollouts", "--listen="+addr, "--kubeconfig="+kubeconfig)
+	p.cmd = exec.CommandContext(t.Context(), playtest.Program("sluice-dashboard"), "--url=https://"+addr+"/rollouts", "--listen="+addr, "--kubeconfig="+kubeconfig)
 	p.cmd.Env = append(os.Environ(), "GOMEMLIMIT=230MiB", "GOMAXPROCS=2") // as config/dashboard has it
 	p.cmd.Stderr = os.Stderr
 	if err := p.cmd.Start(); err != nil {
-		t.Fatalf("%v: make build makes it", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() }) // it has to go, however
 	end := time.After(playtest.Patience)

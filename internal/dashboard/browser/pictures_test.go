@@ -47,6 +47,8 @@ func sights() map[string]sight {
 		"healthy":  {"rollout/shop/search", "#f-now", "not waiting for anything", nil},
 		"stuck":    {"rollout/shop/mail", "#f-revisions", "ImagePull", nil},
 		"promote":  {"rollout/shop/storefront", "#f-now", "promote", press("p")},
+		"image":    {"rollout/shop/storefront/image?image-storefront=registry.example.com%2Fshop%2Fstorefront:v1.9.0", "#question", "How the update would go on", chromedp.Click("details.later summary", chromedp.ByQuery)},
+		"tile":     {"tile/shop/storefront", "main", "Paused", nil},
 		"keys":     {"", "#f-rows", "storefront", press("?")},
 		"compare":  {"rollout/shop/storefront/diff?from=1", "pre.diff", "v1.8.0", nil},
 		"run":      {"rollout/shop/storefront", "#f-measurements", "All measurements", chromedp.Tasks{chromedp.Click("#f-measurements .more a", chromedp.ByQuery), shows("#f-run", "success-rate")}},

@@ -128,6 +128,7 @@ func TestC14PeopleActAsThemselves(t *testing.T) {
 	}
 	ns.WaitForRollout("storefront", "to be Healthy", playtest.Healthy)
 	ns.WaitForEvents("storefront", "UserAction promoted by jane@example.com")
+	audited(t, ns, "storefront", "jane@example.com", "patch")
 }
 
 // A dashboard that was not told otherwise only shows.

@@ -2,12 +2,15 @@ package login
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -26,7 +29,36 @@ import (
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
-func TestMain(m *testing.M) { playtest.Main(m) }
+// auditLog is where the API server logs every request.
+var auditLog = filepath.Join(os.TempDir(), fmt.Sprintf("sluice-login-audit-%d.log", os.Getpid()))
+
+func TestMain(m *testing.M) { playtest.MainWith(m, []string{"--audit-log", auditLog}) }
+
+// audited waits until the API server's audit log says that the dashboard wrote to a Rollout in a person's name.
+func audited(t *testing.T, ns *playtest.Namespace, rollout, person, verb string) {
+	t.Helper()
+	ns.WaitUntil("an entry in the audit log", func() error {
+		text, err := os.ReadFile(auditLog)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(text)) {
+			var entry struct {
+				Verb                   string
+				User, ImpersonatedUser struct{ Username string }
+				ObjectRef              struct{ Resource, Namespace, Name string }
+				ResponseStatus         struct{ Code int }
+			}
+			if json.Unmarshal([]byte(line), &entry) != nil || entry.ObjectRef.Resource != "rollouts" || entry.ObjectRef.Namespace != ns.Name || entry.ObjectRef.Name != rollout || entry.Verb != verb {
+				continue
+			}
+			if entry.User.Username == "system:serviceaccount:argo-rollouts:argo-rollouts-dashboard" && entry.ImpersonatedUser.Username == person && entry.ResponseStatus.Code == http.StatusOK {
+				return nil
+			}
+		}
+		return errStatus("there is none yet")
+	})
+}
 
 // office is a dashboard with the rights of config/dashboard on the playground, and the provider at which its people log in.
 type office struct {

@@ -156,14 +156,14 @@ document.addEventListener('click', e => {
   if (e.ctrlKey || e.metaKey || e.shiftKey || e.button) return
   const link = e.target.closest('a[data-ask]')
   if (link) { e.preventDefault(); return ask(link.href) }
-  if (dialog.open && e.target.closest('[data-close]')) { e.preventDefault(); return dialog.close() }
+  if (dialog?.open && e.target.closest('[data-close]')) { e.preventDefault(); return dialog.close() }
   const row = e.target.closest('tr.row')
   if (row && !e.target.closest('a') && !getSelection().toString()) $('a', row).click()
 })
 
 // What is chosen for an action is asked about again, in the same dialog.
 
-dialog.addEventListener('submit', e => {
+dialog?.addEventListener('submit', e => {
   if (e.target.method !== 'get') return
   e.preventDefault()
   ask(e.target.action + '?' + new URLSearchParams(new FormData(e.target)))
@@ -202,7 +202,7 @@ document.addEventListener('keydown', e => {
   }
   const done = () => e.preventDefault()
   switch (e.key) {
-    case '?': done(); return help.showModal()
+    case '?': done(); return help?.showModal()
     case '/': { const s = $('#search'); if (s) { done(); s.focus(); s.select() } return }
     case 'j': case 'ArrowDown': if ($('tr.row')) { done(); move(1) } return
     case 'k': case 'ArrowUp': if ($('tr.row')) { done(); move(-1) } return
@@ -211,6 +211,16 @@ document.addEventListener('keydown', e => {
   const action = all('[data-key]').find(a => a.dataset.key === e.key)
   if (action) { done(); action.click() }
 })
+
+// A tile in another site's page has no stream, which would be one more of the few connections that the browser has: it asks now and then.
+
+async function renew() {
+  if (document.hidden) return
+  const answer = await fetch(location.href, { headers: { Accept: 'text/html' } }).catch(() => null)
+  const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), 'text/html')
+  if (page) morph($('main'), $('main', page))
+}
+if (body.classList.contains('tile')) setInterval(renew, 15000)
 
 body.classList.add('scripted')
 times()
