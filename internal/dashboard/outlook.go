@@ -11,16 +11,35 @@ import (
 type outlookData struct {
 	*view.Outlook
 	Now time.Time
+	// Held: pods do not start, so nobody knows when it goes on.
+	Held bool
 }
 
-// Due is when something happens, or how long after someone has promoted.
+// Ahead is how the update goes on.
+func (d rolloutData) Ahead() outlookData {
+	return outlookData{d.Outlook, d.Now, stuck(d.Rollout)}
+}
+
+// stuck reports whether a pod has a trouble that does not go away by itself.
+func stuck(r view.Rollout) bool {
+	for _, rs := range r.ReplicaSets() {
+		for _, p := range rs.Pods {
+			if p.Status.Icon == view.IconDegraded || p.Status.Icon == view.IconWarning {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Due is when something happens, or how long after someone has done what it waits for.
 func (o outlookData) Due(s view.Stretch, m view.Moment) template.HTML {
-	switch {
-	case m.At == 0 && s.Promoted:
+	switch open := s.Promoted || o.Held; {
+	case m.At == 0 && open:
 		return "at once"
 	case m.At == 0:
 		return "now"
-	case s.Promoted:
+	case open:
 		return template.HTML("after " + m.At.String()) //nolint:gosec // a number
 	}
 	return "in " + countdown(o.From.Add(time.Duration(m.At)), o.Now)

@@ -17,7 +17,7 @@ func TestPages(t *testing.T) {
 		return strings.Contains(d.send("GET", "/rollouts/rollout/shop/web", "", nil).Body.String(), "The canary &#39;web&#39; is Paused")
 	})
 	page := d.send("GET", "/rollouts/rollout/shop/web", "", nil).Body.String()
-	contains(t, page, "What comes next", "After someone promotes", "step 2 of 2 is done: pause", "The update then ends: promoted", "pods become ready 42s after their start", "ImagePullBackOff", "no such image", "until someone promotes", "Undo to revision 1", "nginx:2", "As soon as someone promotes")
+	contains(t, page, "What comes next", "After someone promotes", "after 42s", "step 2 of 2 is done: pause", "The update then ends: promoted", "pods become ready 42s after their start", "ImagePullBackOff", "no such image", "until someone promotes", "Undo to revision 1", "nginx:2", "As soon as someone promotes")
 	if strings.Contains(page, "hunter2") {
 		t.Error("the page shows the environment of a pod")
 	}
@@ -34,6 +34,18 @@ func TestPages(t *testing.T) {
 	if w := d.send("GET", "/rollouts/shop", "", nil); w.Header().Get("Location") != "/rollouts/?namespace=shop" {
 		t.Errorf("a namespace leads to %q", w.Header().Get("Location"))
 	}
+}
+
+// While pods do not start nobody knows when an update goes on.
+func TestAnOutlookWithPodsThatDoNotStart(t *testing.T) {
+	begun := strings.NewReplacer("currentStepIndex: 1, phase: Paused, message: CanaryPauseStep, controllerPause: true,", "currentStepIndex: 0, phase: Progressing,",
+		`, pauseConditions: [{reason: CanaryPauseStep, startTime: "2026-01-01T00:00:00Z"}]`, "").Replace(paused)
+	i := strings.LastIndex(begun[:strings.Index(begun, "kind: Pod")], "status: {replicas: 1, availableReplicas: 1}")
+	begun = begun[:i] + "status: {replicas: 1}" + begun[i+len("status: {replicas: 1, availableReplicas: 1}"):]
+	d := newDesk(t, nil, begun).enter()
+	d.wait("the outlook", func() bool {
+		return strings.Contains(d.send("GET", "/rollouts/rollout/shop/web", "", nil).Body.String(), "After someone fixes the pods that do not start")
+	})
 }
 
 // judged is an analysis of the paused canary's, and an Experiment of it.

@@ -30,7 +30,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"said": said, "plus": func(a, b int) int { return a + b }, "ago": func(now time.Time, age time.Duration) template.HTML { return when(now.Add(-age), now) },
 	"bar": bar, "podsOf": func(pods []view.Pod, now time.Time) podList { return podList{pods, now} },
 	"runIn": func(r runData, root string) runLink { return runLink{r, root} },
-	"ahead": func(o *view.Outlook, now time.Time) outlookData { return outlookData{o, now} },
+	"ahead": func(o *view.Outlook, now time.Time) outlookData { return outlookData{Outlook: o, Now: now} },
 	"asked": func(m v1alpha1.Measurement) string { return m.Metadata[asked] },
 }).ParseFS(pages, "page/*.html"))
 

@@ -187,7 +187,7 @@ func TestLogins(t *testing.T) {
 	}
 	// The way back leads to a page of ours.
 	victim.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
-		if r.URL.Host != o.options.URL.Host && !strings.HasPrefix(r.URL.String(), o.provider.server.URL) {
+		if r.URL.Host != o.options.URL.Host && !strings.HasPrefix(r.URL.String(), o.server.URL) {
 			t.Errorf("a login leads to %s", r.URL)
 		}
 		return nil

@@ -104,7 +104,7 @@ func newOffice(t *testing.T, ns *playtest.Namespace, change func(*office)) *offi
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.options.Base, o.options.Issuer, o.options.HTTP, o.options.Clock, o.options.Key = base, o.provider.server.URL, o.provider.server.Client(), hours{o.clock, clock.RealClock{}}, o.key
+	o.options.Base, o.options.Issuer, o.options.HTTP, o.options.Clock, o.options.Key = base, o.server.URL, o.server.Client(), hours{o.clock, clock.RealClock{}}, o.key
 	client, err := dynamic.NewForConfig(base)
 	if err != nil {
 		t.Fatal(err)
