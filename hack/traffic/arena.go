@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -39,10 +41,12 @@ type arena struct {
 	folder    string
 	log       *slog.Logger
 
-	plane      *plane.Plane
-	controller *exec.Cmd
-	weights    *weights
-	prometheus *prometheus // where the cell is judged
+	plane *plane.Plane
+	rate  int // requests per second
+	// controllers that run: the first one leads.
+	controllers []*exec.Cmd
+	weights     *weights
+	prometheus  *prometheus // where the cell is judged
 }
 
 const (
@@ -52,8 +56,8 @@ const (
 	interval = 100 * time.Millisecond
 )
 
-// run plays the cell under a load of a number of requests per second.
-func (a *arena) run(ctx context.Context, nginx string, rate int) (r result, err error) {
+// run plays the cell under its load.
+func (a *arena) run(ctx context.Context, nginx string) (r result, err error) {
 	defer func() { err = errors.Join(err, a.stop()) }()
 	if err := a.set(ctx, nginx); err != nil {
 		return result{}, err
@@ -65,14 +69,17 @@ func (a *arena) run(ctx context.Context, nginx string, rate int) (r result, err 
 	if err := a.answers(ctx, url, asked); err != nil {
 		return result{}, err
 	}
-	ledger := load.NewLedger()
+	r = result{cell: a.cell, ledger: load.NewLedger()}
 	loaded, unload := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		load.Run(loaded, load.Options{URL: url, Host: asked, Rate: rate}, ledger)
-	}()
-	stop := func() { unload(); <-done }
+	var all sync.WaitGroup
+	all.Go(func() { load.Run(loaded, load.Options{URL: url, Host: asked, Rate: a.rate}, r.ledger) })
+	if a.cell.strategy.header {
+		r.beta = load.NewLedger()
+		all.Go(func() {
+			load.Run(loaded, load.Options{URL: url, Host: asked, Header: http.Header{betaHeader: {"1"}}, Rate: max(1, a.rate/4)}, r.beta)
+		})
+	}
+	stop := func() { unload(); all.Wait() }
 	defer stop()
 	if err := sleep(ctx, 2*time.Second); err != nil {
 		return result{}, err
@@ -87,7 +94,11 @@ func (a *arena) run(ctx context.Context, nginx string, rate int) (r result, err 
 		return result{}, err
 	}
 	stop()
-	return result{cell: a.cell, ledger: ledger, shares: a.weights.shares(ledger, a.cell.lag)}, nil
+	r.shares = a.weights.shares(r.ledger, a.cell.lag)
+	if r.beta != nil {
+		r.shares = append(r.shares, a.weights.byHeader(r, a.cell.lag)...)
+	}
+	return r, nil
 }
 
 // set brings everything up, with the first version Healthy.
@@ -111,11 +122,16 @@ func (a *arena) set(ctx context.Context, nginx string) error {
 	if err := a.startController(); err != nil {
 		return err
 	}
-	if err := a.apply(ctx, a.cell.strategy.objects+a.cell.rollout()); err != nil {
+	if err := a.apply(ctx, a.cell.strategy.objects+a.cell.rollout(a.namespace, a.rate)); err != nil {
 		return err
 	}
 	if err := a.healthy(ctx, "v1"); err != nil {
 		return err
+	}
+	if a.cell.event.standby {
+		if err := a.startController(); err != nil {
+			return err
+		}
 	}
 	a.weights, err = follow(ctx, a.client, a.namespace)
 	return err
@@ -265,23 +281,40 @@ func (a *arena) startController() error {
 		return err
 	}
 	defer log.Close() //nolint:errcheck // the child has its own
-	a.controller = exec.Command(a.cluster.Program("sluice-controller"), "--kubeconfig", a.cluster.ControllerKubeconfig(), "--namespaced", "--namespace", a.namespace,
-		"--leader-elect=false", "--metrics-port=0", "--healthz-port=0", "--gateway-status-timeout=0") // there are no Gateways
-	if a.prometheus != nil {
-		a.controller.Args = append(a.controller.Args, "--analysis-allow-cidrs=127.0.0.0/8")
-		a.controller.Env = append(os.Environ(), address.AddressVariable+"="+a.prometheus.address)
+	c := exec.Command(a.cluster.Program("sluice-controller"), "--kubeconfig", a.cluster.ControllerKubeconfig(), "--namespaced", "--namespace", a.namespace,
+		"--metrics-port=0", "--healthz-port=0", "--gateway-status-timeout=0") // there are no Gateways
+	if a.cell.event.standby {
+		c.Args = append(c.Args, "--leader-elect=true", "--instance-id="+a.namespace) // each cell has a lease of its own
+	} else {
+		c.Args = append(c.Args, "--leader-elect=false")
 	}
-	a.controller.Stdout, a.controller.Stderr = log, log
-	a.controller.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	return a.controller.Start()
+	c.Env = append(os.Environ(), "POD_NAMESPACE=argo-rollouts") // as config/install has it: leases are there
+	if a.prometheus != nil {
+		c.Args = append(c.Args, "--analysis-allow-cidrs=127.0.0.0/8")
+		c.Env = append(c.Env, address.AddressVariable+"="+a.prometheus.address)
+	}
+	c.Stdout, c.Stderr = log, log
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	if err := c.Start(); err != nil {
+		return err
+	}
+	a.controllers = append(a.controllers, c)
+	return nil
 }
 
 // killController ends the controller without a word, and starts another.
-func (a *arena) killController() error {
-	if err := a.controller.Process.Kill(); err != nil {
+func (a *arena) killController() error { return a.replaceLeader(syscall.SIGKILL) }
+
+// changeLeader ends the leader as its Deployment does, and starts another standby.
+func (a *arena) changeLeader() error { return a.replaceLeader(syscall.SIGTERM) }
+
+func (a *arena) replaceLeader(signal syscall.Signal) error {
+	leader := a.controllers[0]
+	if err := leader.Process.Signal(signal); err != nil {
 		return err
 	}
-	_ = a.controller.Wait() // it was killed, as it says
+	_ = leader.Wait() // it was told to end, as its error says
+	a.controllers = a.controllers[1:]
 	return a.startController()
 }
 
@@ -290,9 +323,9 @@ func (a *arena) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	errs := []error{client.IgnoreNotFound(a.client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.namespace}}))}
-	if a.controller != nil {
-		errs = append(errs, a.controller.Process.Signal(syscall.SIGTERM))
-		_ = a.controller.Wait() // how it ends is not part of this
+	for _, c := range a.controllers {
+		errs = append(errs, c.Process.Signal(syscall.SIGTERM))
+		_ = c.Wait() // how it ends is not part of this
 	}
 	if a.weights != nil {
 		a.weights.stop()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/hack/traffic/plane"
 )
 
@@ -42,7 +43,12 @@ type strategy struct {
 	gateway bool
 	// objects that the strategy needs.
 	objects string
+	// header: at first, requests with the betaHeader go to the new version, and no others. A quarter more requests have it.
+	header bool
 }
+
+// betaHeader is what requests for the beta version have.
+const betaHeader = "X-Beta"
 
 const pods = 4
 
@@ -60,6 +66,12 @@ var strategies = []strategy{
 		objects: service("web-stable") + service("web-canary") + ingress,
 	},
 	{name: "Gateway API", spec: routed(`gatewayAPI: {httpRoute: web}`, delays), gateway: true, objects: service("web-stable") + service("web-canary") + httpRoute},
+	{
+		name: "Gateway API, a header first", gateway: true, header: true, objects: service("web-stable") + service("web-canary") + httpRoute,
+		spec: `{canary: {canaryService: web-canary, stableService: web-stable, ` + delays + `trafficRouting: {managedRoutes: [{name: beta}], gatewayAPI: {httpRoute: web}}, ` +
+			`steps: [{setCanaryScale: {replicas: 1}}, {setHeaderRoute: {name: beta, match: [{headerName: ` + betaHeader + `, headerValue: {exact: "1"}}]}}, ` +
+			`{pause: {duration: 8s}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 50}, {pause: {duration: 6s}}]}}`,
+	},
 }
 
 // delays of pods that get no traffic any more: longer than the data plane is late.
@@ -123,8 +135,8 @@ var mistakes = []mistake{
 	{name: "no readiness probe", why: "a pod gets requests before it listens: a readiness probe", probe: true},
 }
 
-// rollout is the Rollout of a cell with an image.
-func (c cell) rollout() string {
+// rollout is the Rollout of a cell with the first version, for a load of a number of requests per second.
+func (c cell) rollout(namespace string, rate int) string {
 	preStop, probe := `lifecycle: {preStop: {sleep: {seconds: `+strconv.Itoa(int(c.lag.Seconds())+3)+`}}}`, `readinessProbe: {httpGet: {path: /, port: http}}`
 	if c.careless != nil && c.careless.preStop {
 		preStop = ""
@@ -132,12 +144,16 @@ func (c cell) rollout() string {
 	if c.careless != nil && c.careless.probe {
 		probe = ""
 	}
+	instance := ""
+	if c.event.standby {
+		instance = v1alpha1.InstanceIDLabel + ": " + namespace
+	}
 	lines := slices.DeleteFunc([]string{probe, preStop}, func(s string) bool { return s == "" })
 	return fmt.Sprintf(`
 ---
 apiVersion: argoproj.io/v1alpha1
 kind: Rollout
-metadata: {name: web}
+metadata: {name: web, labels: {%s}}
 spec:
   replicas: %d
   selector: {matchLabels: {app: web}}
@@ -149,9 +165,13 @@ spec:
       - name: app
         image: %s
         ports: [{name: http, containerPort: 8080}]
+        resources: {requests: {cpu: %dm}}
         %s
   strategy: %s
-`, pods, image("v1"), strings.Join(lines, "\n        "), c.strategy.spec)
+`, instance, pods, image("v1"), cpu(rate), strings.Join(lines, "\n        "), c.strategy.spec)
 }
+
+// cpu is the processor time that a pod asks for, in thousandths: half of what its share of the requests costs, at a millisecond for each.
+func cpu(rate int) int { return max(1, rate/pods/2) }
 
 func image(tag string) string { return "sluice-playground/http:" + tag }

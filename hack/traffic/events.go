@@ -16,17 +16,22 @@ import (
 type event struct {
 	name string
 	do   func(context.Context, *arena) error
+	// standby: a second controller waits to lead.
+	standby bool
 }
 
 var events = []event{
-	{"promotion", promotion},
-	{"abort", abort},
-	{"superseding update", superseding},
-	{"rollback after the update", rollback},
-	{"scaling during the update", scaling},
-	{"pods deleted during the update", deletedPods},
-	{"controller killed during the update", killed},
-	{"restart", restart},
+	{name: "promotion", do: promotion},
+	{name: "abort", do: abort},
+	{name: "superseding update", do: superseding},
+	{name: "rollback after the update", do: rollback},
+	{name: "scaling during the update", do: scaling},
+	{name: "autoscaler during the update", do: autoscaled},
+	{name: "pods deleted during the update", do: deletedPods},
+	{name: "node drained during the update", do: drained},
+	{name: "controller killed during the update", do: killed},
+	{name: "leader change during the update", do: leaderChange, standby: true},
+	{name: "restart", do: restart},
 }
 
 func promotion(ctx context.Context, a *arena) error {
@@ -87,7 +92,7 @@ func scaling(ctx context.Context, a *arena) error {
 	return a.healthy(ctx, "v2")
 }
 
-// deletedPods takes a pod of each version away, one after the other, as a drain of nodes does.
+// deletedPods deletes a pod of each version, one after the other.
 func deletedPods(ctx context.Context, a *arena) error {
 	if err := a.underway(ctx); err != nil {
 		return err
@@ -122,6 +127,22 @@ func killed(ctx context.Context, a *arena) error {
 			return err
 		}
 		if err := sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+	return a.healthy(ctx, "v2")
+}
+
+// leaderChange ends the leader twice, as an update of the controller's Deployment does. The standby takes over.
+func leaderChange(ctx context.Context, a *arena) error {
+	if err := a.underway(ctx); err != nil {
+		return err
+	}
+	for range 2 {
+		if err := a.changeLeader(); err != nil {
+			return err
+		}
+		if err := sleep(ctx, 2*time.Second); err != nil {
 			return err
 		}
 	}

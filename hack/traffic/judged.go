@@ -64,7 +64,7 @@ var judged = []strategy{
 // badTag is of a version that fails from its first request on.
 const badTag = "v2-err100"
 
-var badVersion = event{"bad version", func(ctx context.Context, a *arena) error {
+var badVersion = event{name: "bad version", do: func(ctx context.Context, a *arena) error {
 	if err := a.setImage(ctx, badTag); err != nil {
 		return err
 	}

@@ -17,6 +17,10 @@ import (
 	"syscall"
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
 
@@ -37,6 +41,8 @@ type wishes struct {
 	lags             []time.Duration
 	careless, bad    bool
 	out              string
+	// elsewhere is a Rollout of the user's own cluster; without one, the playground is used.
+	elsewhere elsewhere
 	// show is the folder for the report of the demo; empty: the matrix is played.
 	show, picture string
 }
@@ -50,6 +56,7 @@ func read(args []string) (w wishes, err error) {
 	f.StringVar(&w.show, "show", "", "play no matrix, but show a good and a bad version under load, and write the report into this folder")
 	f.StringVar(&w.picture, "picture", "", "with -show: write the chart into this file, as SVG")
 	f.StringVar(&w.out, "o", "", "write the table into this file, between its markers")
+	w.elsewhere.flags(f)
 	strategies := f.String("strategy", "", "only strategies with these words in their name, with commas")
 	does := f.String("event", "", "only events with these words in their name, with commas")
 	lags := f.String("lags", "0s,2s", "delays of the data plane, with commas")
@@ -67,7 +74,7 @@ func read(args []string) (w wishes, err error) {
 	if w.rate < 1 || w.parallel < 1 {
 		return w, errors.New("-rate and -parallel must be 1 or more")
 	}
-	return w, nil
+	return w, w.elsewhere.check()
 }
 
 func split(text string) []string {
@@ -120,6 +127,9 @@ func traffic(ctx context.Context, args []string) error {
 	if w.show != "" {
 		return show(ctx, w)
 	}
+	if w.elsewhere.image != "" {
+		return w.elsewhere.play(ctx, w.rate, os.Stdout)
+	}
 	results, err := play(ctx, w, w.cells())
 	text, marks := table(results), "traffic"
 	if w.bad {
@@ -137,7 +147,12 @@ func traffic(ctx context.Context, args []string) error {
 }
 
 func startCluster() (*playtest.Cluster, error) {
-	cluster, err := playtest.Start()
+	cluster, err := playtest.Start("--metrics=true") // autoscalers go by them
+	for _, add := range []func(*runtime.Scheme) error{autoscalingv2.AddToScheme, policyv1.AddToScheme} {
+		if err == nil {
+			err = add(cluster.Client().Scheme())
+		}
+	}
 	if err == nil {
 		err = playtest.WithGatewayAPI(cluster)
 	}
@@ -178,9 +193,9 @@ func play(ctx context.Context, w wishes, cells []cell) (results []result, err er
 		}
 		all.Go(func() {
 			defer func() { <-seats }()
-			a := &arena{cell: c, cluster: cluster, client: cluster.Client(), namespace: namespaceOf(i), folder: filepath.Join(folder, namespaceOf(i)), log: log}
+			a := &arena{cell: c, cluster: cluster, client: cluster.Client(), namespace: namespaceOf(i), folder: filepath.Join(folder, namespaceOf(i)), log: log, rate: w.rate}
 			if errs[i] = os.Mkdir(a.folder, 0o700); errs[i] == nil {
-				results[i], errs[i] = a.run(ctx, nginx, w.rate)
+				results[i], errs[i] = a.run(ctx, nginx)
 			}
 			if errs[i] == nil {
 				fmt.Fprintf(os.Stderr, "%d of %d: %s\n", i+1, len(cells), results[i].line())

@@ -18,7 +18,29 @@ import (
 type result struct {
 	cell   cell
 	ledger *load.Ledger
+	// beta is what came of the requests with the betaHeader; nil where there are none.
+	beta   *load.Ledger
 	shares []share
+}
+
+// total is what came of all requests.
+func (r result) total() load.Count {
+	sum := r.ledger.Total()
+	if r.beta != nil {
+		sum.Add(r.beta.Total())
+	}
+	return sum
+}
+
+// reasons are why requests were lost.
+func (r result) reasons() map[string]int {
+	all := r.ledger.Reasons()
+	if r.beta != nil {
+		for reason, n := range r.beta.Reasons() {
+			all[reason] += n
+		}
+	}
+	return all
 }
 
 // unlikely is the probability below which a share is not what was asked for. With a few hundred shares one of them is below it by chance in three
@@ -26,13 +48,14 @@ type result struct {
 const unlikely = 1e-5
 
 func (r result) line() string {
-	total := r.ledger.Total()
+	total := r.total()
 	text := fmt.Sprintf("%s: %d requests, %d lost, p99 %s", r.cell, total.Sum(), total.Lost, r.ledger.Latency(0.99).Round(100*time.Microsecond))
 	for _, s := range r.shares {
 		text += fmt.Sprintf("; asked %.0f %%, got %.1f %% (p %.2g)", s.asked*100, s.got*100, s.p)
 	}
-	for _, reason := range slices.Sorted(maps.Keys(r.ledger.Reasons())) {
-		text += fmt.Sprintf("\n    %d × %s", r.ledger.Reasons()[reason], reason)
+	reasons := r.reasons()
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		text += fmt.Sprintf("\n    %d × %s", reasons[reason], reason)
 	}
 	return text
 }
@@ -60,11 +83,11 @@ func table(results []result) string {
 	var all load.Count
 	b.WriteString("| strategy | event | data plane is late by | requests | lost | p99 | canary's share, where it differed most |\n|---|---|---:|---:|---:|---:|---|\n")
 	for _, r := range results {
-		total, event := r.ledger.Total(), r.cell.event.name
+		total, event := r.total(), r.cell.event.name
 		if r.cell.careless != nil {
 			event += ", " + r.cell.careless.name
 		} else {
-			all.Good, all.Bad, all.Lost = all.Good+total.Good, all.Bad+total.Bad, all.Lost+total.Lost
+			all.Add(total)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s | %s |\n", r.cell.strategy.name, event, r.cell.lag, total.Sum(), total.Lost,
 			r.ledger.Latency(0.99).Round(100*time.Microsecond), r.shareText())
@@ -91,10 +114,10 @@ func careless(results []result) (n int) {
 func faults(results []result) error {
 	var errs []error
 	for _, r := range results {
-		total := r.ledger.Total()
+		total := r.total()
 		switch {
 		case r.cell.careless == nil && total.Lost > 0:
-			errs = append(errs, fmt.Errorf("%s: %d requests lost: %v", r.cell, total.Lost, r.ledger.Reasons()))
+			errs = append(errs, fmt.Errorf("%s: %d requests lost: %v", r.cell, total.Lost, r.reasons()))
 		case r.cell.careless != nil && total.Lost == 0:
 			errs = append(errs, fmt.Errorf("%s: no request lost, so the ledger cannot be believed", r.cell))
 		}

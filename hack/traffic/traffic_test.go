@@ -3,10 +3,15 @@
 package main
 
 import (
+	"io"
+	"log/slog"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/sluice-delivery/sluice/hack/traffic/load"
 )
 
 // The matrix in miniature: an update of each kind, with something happening in its midst, loses no request; and one with careless settings does.
@@ -55,12 +60,71 @@ func TestUpdatesLoseNoRequests(t *testing.T) {
 	}
 }
 
+// A Rollout that is not the matrix's own is updated under load, and what its users got is written down.
+func TestElsewhere(t *testing.T) {
+	cluster, err := startCluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Stop()
+	a := &arena{
+		cell: cell{strategy: strategies[0], event: events[0]}, cluster: cluster, client: cluster.Client(), namespace: "elsewhere", folder: t.TempDir(),
+		log: slog.New(slog.DiscardHandler), rate: 40,
+	}
+	defer func() {
+		if err := a.stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := a.set(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	url, _, err := a.target(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.answers(t.Context(), url, ""); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	e := elsewhere{
+		namespace: a.namespace, rollout: "web", url: url, header: load.VersionHeader, image: image("v2-err50"), around: 2 * time.Second, within: patience,
+	}
+	if err := e.update(t.Context(), a.client, a.rate, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	t.Log(out.String())
+	for _, want := range []string{"elsewhere/web is updated to sluice-playground/http:v2-err50.", "Healthy after ", ": 0 lost, ", "version v1: ", ", 0 errors\n", "version v2-err50: ", "from the first to the last"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in it:\n%s", want, &out)
+		}
+	}
+	for name, tc := range map[string]struct {
+		change func(*elsewhere)
+		want   string
+	}{
+		"another Rollout":   {func(e *elsewhere) { e.rollout = "wbe" }, `-rollout: rollouts.argoproj.io "wbe" not found`},
+		"another container": {func(e *elsewhere) { e.container = "ap" }, `-container: there is no "ap", but app`},
+		"the same image":    {func(*elsewhere) {}, "has the image sluice-playground/http:v2-err50 already"},
+		"nobody answers":    {func(e *elsewhere) { e.image, e.url = image("v3"), "http://127.0.0.1:1/" }, "-url: http://127.0.0.1:1/ answered none of"},
+	} {
+		other := e
+		tc.change(&other)
+		if err := other.update(t.Context(), a.client, 5, io.Discard); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+}
+
 func TestFlags(t *testing.T) {
 	for name, args := range map[string][]string{
 		"a rate of none":                {"-rate", "0"},
 		"a lag that is none":            {"-lags", "soon"},
 		"a lag longer than proxies lag": {"-lags", "1m"},
 		"a flag that there is not":      {"-speed", "9"},
+		"an image for nothing":          {"-image", "web:2"},
+		"a URL that is none":            {"-image", "web:2", "-rollout", "web", "-url", "web.example.org"},
+		"a Rollout without an image":    {"-rollout", "web"},
 	} {
 		if _, err := read(args); err == nil {
 			t.Errorf("%s: no error", name)

@@ -78,22 +78,45 @@ func (w *weights) stop() {
 	<-w.done
 }
 
-// shares are those of all pauses that were long enough to tell, without the time that the data plane takes to follow.
+// shares are those of all pauses with a weight that were long enough to tell.
 func (w *weights) shares(l *load.Ledger, lag time.Duration) (all []share) {
+	w.pauses(lag, func(now weighed, from, to time.Time) {
+		if now.weight > 0 {
+			all = append(all, shareOf(l, now.canary, float64(now.weight)/100, from, to)...)
+		}
+	})
+	return all
+}
+
+// byHeader are those of the pauses without a weight: requests with the header go to the canary, and no others.
+func (w *weights) byHeader(r result, lag time.Duration) (all []share) {
+	w.pauses(lag, func(now weighed, from, to time.Time) {
+		if now.weight == 0 {
+			all = append(all, shareOf(r.beta, now.canary, 1, from, to)...)
+			all = append(all, shareOf(r.ledger, now.canary, 0, from, to)...)
+		}
+	})
+	return all
+}
+
+// pauses calls a function for each pause, without the time that the data plane takes to follow.
+func (w *weights) pauses(lag time.Duration, each func(now weighed, from, to time.Time)) {
 	w.mu.Lock()
 	seen := slices.Clone(w.seen)
 	w.mu.Unlock()
 	for i := 0; i+1 < len(seen); i++ {
-		if !seen[i].paused || seen[i].weight == 0 {
-			continue
+		if seen[i].paused {
+			each(seen[i], seen[i].at.Add(lag+time.Second), seen[i+1].at)
 		}
-		from, to := l.At(seen[i].at.Add(lag+time.Second))+1, l.At(seen[i+1].at)
-		if to-from < 2 {
-			continue
-		}
-		asked := float64(seen[i].weight) / 100
-		got, p := l.Share(seen[i].canary, asked, from, to)
-		all = append(all, share{asked: asked, got: got, p: p, seconds: to - from})
 	}
-	return all
+}
+
+// shareOf is what a version got between two moments, none if they are too close to tell.
+func shareOf(l *load.Ledger, version string, asked float64, begin, end time.Time) []share {
+	from, to := l.At(begin)+1, l.At(end)
+	if to-from < 2 {
+		return nil
+	}
+	got, p := l.Share(version, asked, from, to)
+	return []share{{asked: asked, got: got, p: p, seconds: to - from}}
 }

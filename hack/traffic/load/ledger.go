@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/http"
 	"regexp"
 	"slices"
 	"sync"
@@ -14,6 +15,11 @@ import (
 
 // Ledger is what came of all requests.
 type Ledger struct {
+	// header of an answer that names the version.
+	header string
+	// foreign: applications may leave the header out. Then only an error that proxies make is taken for theirs.
+	foreign bool
+
 	mu      sync.Mutex
 	begin   time.Time
 	all     Count
@@ -43,17 +49,35 @@ type Count struct {
 // Sum is all of them.
 func (c Count) Sum() int { return c.Good + c.Bad + c.Lost }
 
-func (c *Count) add(o Count) {
+// Add adds another count.
+func (c *Count) Add(o Count) {
 	c.Good, c.Bad, c.Lost = c.Good+o.Good, c.Bad+o.Bad, c.Lost+o.Lost
 }
 
-// NewLedger begins now.
+// VersionHeader is the header in which the playground's pods name their version.
+const VersionHeader = "X-Version"
+
+// Unknown is the version of answers that name none, in a ledger of ForeignLedger.
+const Unknown = "unknown"
+
+// NewLedger begins now. Every answer of a pod names its version in the VersionHeader.
 func NewLedger() *Ledger {
-	return &Ledger{begin: time.Now(), seconds: map[int]map[string]*Count{}, reasons: map[string]int{}, failed: map[string]Failures{}}
+	return &Ledger{
+		header: VersionHeader,
+		begin:  time.Now(), seconds: map[int]map[string]*Count{}, reasons: map[string]int{}, failed: map[string]Failures{},
+	}
+}
+
+// ForeignLedger is for applications whose answers may name their version in a header, and may not. An answer that names none is the application's,
+// unless it is an error that a proxy may have made: 502, 503 and 504 count as lost.
+func ForeignLedger(header string) *Ledger {
+	l := NewLedger()
+	l.header, l.foreign = header, true
+	return l
 }
 
 func (l *Ledger) add(r *vegeta.Result) {
-	version, one := r.Headers.Get("X-Version"), Count{}
+	version, one := l.version(r), Count{}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -77,9 +101,44 @@ func (l *Ledger) add(r *vegeta.Result) {
 	if l.seconds[second][version] == nil {
 		l.seconds[second][version] = &Count{}
 	}
-	l.seconds[second][version].add(one)
-	l.all.add(one)
+	l.seconds[second][version].Add(one)
+	l.all.Add(one)
 	l.latency = append(l.latency, r.Latency)
+}
+
+// version that answered, empty if no application did.
+func (l *Ledger) version(r *vegeta.Result) string {
+	version := r.Headers.Get(l.header)
+	if version == "" && l.foreign && r.Code != 0 && (r.Code < http.StatusBadGateway || r.Code > http.StatusGatewayTimeout) {
+		return Unknown
+	}
+	return version
+}
+
+// Versions that answered, in the order of their names.
+func (l *Ledger) Versions() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := map[string]bool{}
+	for _, versions := range l.seconds {
+		for version := range versions {
+			all[version] = true
+		}
+	}
+	delete(all, "")
+	return slices.Sorted(maps.Keys(all))
+}
+
+// Of is what a version answered.
+func (l *Ledger) Of(version string) (sum Count) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, versions := range l.seconds {
+		if c := versions[version]; c != nil {
+			sum.Add(*c)
+		}
+	}
+	return sum
 }
 
 func (f Failures) and(at time.Time) Failures {

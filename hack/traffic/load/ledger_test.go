@@ -12,6 +12,25 @@ import (
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 )
 
+// Of an application that names no version, an answer counts unless a proxy may have made it.
+func TestForeignLedger(t *testing.T) {
+	l := ForeignLedger("App-Version")
+	for _, r := range []vegeta.Result{
+		{Code: 200, Headers: http.Header{"App-Version": {"7"}}}, {Code: 200}, {Code: 404}, {Code: 500},
+		{Code: 503}, {Code: 503, Headers: http.Header{"App-Version": {"8"}}}, {Error: "connection refused"},
+	} {
+		r.Timestamp = l.begin
+		l.add(&r)
+	}
+	got := map[string]Count{}
+	for _, version := range l.Versions() {
+		got[version] = l.Of(version)
+	}
+	if diff := cmp.Diff(map[string]Count{"7": {Good: 1}, "8": {Bad: 1}, Unknown: {Good: 2, Bad: 1}}, got); diff != "" || l.Total().Lost != 2 {
+		t.Errorf("%d lost, want 2 (-want +got)\n%s", l.Total().Lost, diff)
+	}
+}
+
 // A request is lost if no pod answered it, whatever else did.
 func TestLedger(t *testing.T) {
 	l := NewLedger()

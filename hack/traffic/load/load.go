@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -13,6 +14,8 @@ import (
 type Options struct {
 	// URL of the target, and the Host that is asked for; empty for that of the URL.
 	URL, Host string
+	// Header of each request besides.
+	Header http.Header
 	// Rate is how many requests are sent in a second.
 	Rate int
 	// Timeout of a request. Default 30 s: a machine with more to do than it can answers late, and loses nothing.
@@ -44,6 +47,7 @@ func Run(ctx context.Context, o Options, into *Ledger) {
 func attack(ctx context.Context, o Options, rate int, keep bool, into *Ledger) {
 	attacker := vegeta.NewAttacker(vegeta.KeepAlive(keep), vegeta.Timeout(o.Timeout), vegeta.MaxWorkers(workers), vegeta.Redirects(vegeta.NoFollow), vegeta.HTTP2(false))
 	header := http.Header{}
+	maps.Copy(header, o.Header)
 	if o.Host != "" {
 		header.Set("Host", o.Host) // vegeta takes it for the request's Host
 	}
