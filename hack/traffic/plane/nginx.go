@@ -1,6 +1,7 @@
 package plane
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -19,7 +21,11 @@ type nginx struct {
 	log     *slog.Logger
 	cmd     *exec.Cmd
 	ended   chan error
+	program string
 	last    string // the configuration that it has
+
+	mu      sync.Mutex
+	refused error // the first configuration that it could not read
 }
 
 const (
@@ -33,7 +39,7 @@ func startNGINX(o Options) (*nginx, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &nginx{address: address, folder: o.Folder, log: o.Log, ended: make(chan error, 1)}
+	n := &nginx{address: address, folder: o.Folder, log: o.Log, program: o.NGINX, ended: make(chan error, 1)}
 	if err := n.write(view{}); err != nil {
 		return nil, err
 	}
@@ -76,9 +82,26 @@ func (n *nginx) see(v view) {
 	if n.last == before {
 		return
 	}
+	if err := n.readable(); err != nil { // NGINX would log that, and carry on with what it has
+		n.log.Error("NGINX keeps its configuration", "error", err)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.refused == nil {
+			n.refused = err
+		}
+		return
+	}
 	if err := n.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		n.log.Error("NGINX was not told to reload", "error", err)
 	}
+}
+
+// readable asks NGINX whether it can read its configuration.
+func (n *nginx) readable() error {
+	if out, err := exec.Command(n.program, "-t", "-q", "-p", n.folder, "-c", filepath.Join(n.folder, configFile), "-e", n.logFile()).CombinedOutput(); err != nil {
+		return fmt.Errorf("NGINX refuses its configuration: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
 }
 
 func (n *nginx) write(v view) error {
@@ -90,7 +113,15 @@ func (n *nginx) write(v view) error {
 	return os.WriteFile(filepath.Join(n.folder, configFile), []byte(config), 0o600)
 }
 
+// stop ends NGINX. It returns what NGINX refused to read, if anything.
 func (n *nginx) stop() error {
+	n.mu.Lock()
+	refused := n.refused
+	n.mu.Unlock()
+	return errors.Join(refused, n.end())
+}
+
+func (n *nginx) end() error {
 	if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}

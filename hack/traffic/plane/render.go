@@ -137,7 +137,7 @@ func (r rule) choose(variable string) string {
 		asked = append(asked, "$http_"+strings.ReplaceAll(strings.ToLower(name), "-", "_"))
 		wanted = append(wanted, r.headers[name])
 	}
-	return fmt.Sprintf("      if (\"%s\" = \"%s\") { set $to %s; }\n", strings.Join(asked, "|"), strings.Join(wanted, "|"), variable)
+	return fmt.Sprintf("      set $asked \"%s\";\n      if ($asked = \"%s\") { set $to %s; }\n", strings.Join(asked, "|"), strings.Join(wanted, "|"), variable)
 }
 
 // rules of all hosts, those with more headers last, where they take precedence.

@@ -1,6 +1,9 @@
 package plane
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -68,7 +71,8 @@ func TestRender(t *testing.T) {
 				v.ingress("web", "web-stable")
 				v.ingress("canary", "web-canary", "canary", "true", "canary-weight", "20", "canary-by-header", "X-Beta", "canary-by-header-value", "yes")
 			},
-			want: []string{"    20.00% web-canary-80;\n    * web-stable-80;", `if ("$http_x_beta" = "yes") { set $to $rule_web_example_org_1; }`},
+			want: []string{"    20.00% web-canary-80;\n    * web-stable-80;", `set $asked "$http_x_beta";
+      if ($asked = "yes") { set $to $rule_web_example_org_1; }`},
 		},
 		"a weight of another total": {
 			see: func(v *view) {
@@ -122,7 +126,7 @@ func TestRender(t *testing.T) {
 					map[string]any{"backendRefs": backendRefs(100, 0)[:1]},
 				)
 			},
-			want: []string{`set $to $rule_web_example_org_0;` + "\n" + `      if ("$http_x_beta" = "yes") { set $to $rule_web_example_org_1; }`},
+			want: []string{`set $to $rule_web_example_org_0;` + "\n" + `      set $asked "$http_x_beta";` + "\n" + `      if ($asked = "yes") { set $to $rule_web_example_org_1; }`},
 		},
 		"a match that NGINX is not configured for is reported": {
 			see: func(v *view) {
@@ -142,7 +146,9 @@ func TestRender(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := view{services: map[string]*corev1.Service{}, slices: map[string][]*discoveryv1.EndpointSlice{}}
 			tc.see(&v)
-			got, problems := render(v, "127.0.0.1:8080", "/folder")
+			folder := t.TempDir()
+			got, problems := render(v, "127.0.0.1:8080", folder)
+			checkReadable(t, folder, got)
 			for _, want := range tc.want {
 				if !strings.Contains(got, want) {
 					t.Errorf("there is no %q in\n%s", want, got)
@@ -157,5 +163,27 @@ func TestRender(t *testing.T) {
 				t.Errorf("the problems are %q, want %q", problems, tc.problem)
 			}
 		})
+	}
+}
+
+// checkReadable asks a real NGINX whether it can read a configuration.
+func checkReadable(t *testing.T, folder, config string) {
+	t.Helper()
+	program := "/usr/sbin/nginx" // Debian's; it is in no user's PATH
+	if path, err := exec.LookPath("nginx"); err == nil {
+		program = path
+	} else if _, err := os.Stat(program); err != nil {
+		if os.Getenv("SLUICE_NO_SKIP") != "" {
+			t.Fatal(err)
+		}
+		t.Log("there is no NGINX to ask whether it reads the configuration: apt-get install nginx-light")
+		return
+	}
+	n := &nginx{folder: folder, program: program}
+	if err := os.WriteFile(filepath.Join(folder, configFile), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.readable(); err != nil {
+		t.Errorf("%v\n%s", err, config)
 	}
 }
