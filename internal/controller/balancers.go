@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +23,8 @@ const (
 	balancerAgain, balancerLooks = 10 * time.Second, time.Second
 	// longestQuestion is how long a question may take, mostQuestions how many there are at once, and mostHosts of how many load balancers one is.
 	longestQuestion, mostQuestions, mostHosts = 30 * time.Second, 4, 8
+	// longestMissing is how much of an error of AWS is shown.
+	longestMissing = 1024
 )
 
 // Balancers is asked how the load balancers of an Ingress forward. It says what is missing, if anything is.
@@ -112,7 +115,8 @@ func (b *balancers) carryOut(rollout types.NamespacedName, q elb.Question, text 
 		}
 		one.pending, one.at, one.confirmed, one.missing = false, b.clock.Now(), err == nil && missing == "", missing
 		if err != nil {
-			one.missing = shortened("AWS to answer: " + clean.Text(err.Error()))
+			text := "AWS to answer: " + clean.Text(err.Error())
+			one.missing = strings.ToValidUTF8(text[:min(len(text), longestMissing)], "…")
 		}
 	}()
 	missing, err = b.ask.Missing(ctx, q)

@@ -53,7 +53,7 @@ func (r *RolloutReconciler) inForce(ctx context.Context, seen plan.Observed, p p
 	}
 	known, wait := r.memory.awaited(client.ObjectKeyFromObject(seen.Rollout)), notInForce{}
 	next, ingresses := map[traffic.Key]awaited{}, map[string]bool{}
-	for _, ref := range routers.RefsWith(seen.Rollout, seen.Policy.Selected) {
+	for _, ref := range routers.RefsWith(seen.Rollout, seen.Policy) {
 		key := ref.Key()
 		object := seen.Routes[key]
 		if object == nil || !r.tellsStanding(object) {

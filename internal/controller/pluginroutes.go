@@ -13,11 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/plugin"
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/clean"
+	"github.com/sluice-delivery/sluice/internal/plan"
 	host "github.com/sluice-delivery/sluice/internal/plugin"
+	"github.com/sluice-delivery/sluice/internal/plugin/answer"
+	"github.com/sluice-delivery/sluice/internal/spec"
 	router "github.com/sluice-delivery/sluice/internal/traffic/plugin"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
@@ -29,8 +32,6 @@ const (
 	verifiedAgain, slowToVerify = 5 * time.Second, time.Minute
 	// longestSplit is how long all calls for one split may take.
 	longestSplit = 5 * time.Minute
-	// longestProblem is how much of what a plugin says is shown.
-	longestProblem = 500
 )
 
 // pluginRoutes are what plugins have been asked to do, and what they have answered. A restart forgets it, and asks again. No worker waits for a
@@ -170,10 +171,7 @@ func (p *pluginRoutes) landed(name types.NamespacedName, rollout types.UID, aske
 	if errors.Is(err, errSpreading) && p.spreads(route, written) {
 		return
 	}
-	problem := clean.Text(err.Error())
-	if len(problem) > longestProblem {
-		problem = problem[:longestProblem] + "…"
-	}
+	problem := answer.Problem(err)
 	route.refused, route.problem = written, problem
 	route.retry = p.clock.Now().Add(min(askedAgainFirst<<min(route.failures, 20), askedAgainLongest))
 	route.failures++
@@ -239,13 +237,13 @@ func (s pluginSplit) set(ctx context.Context, routes bool) error {
 
 // verify asks whether a weight is in force. A plugin that has not implemented that is believed.
 func (s pluginSplit) verify(ctx context.Context, weight plugin.SetWeightAndVerifyWeightArgs) error {
-	answer, err := host.Ask[plugin.VerifyWeightResponse](ctx, s.host, s.question("VerifyWeight", weight))
+	said, err := host.Ask[plugin.VerifyWeightResponse](ctx, s.host, s.question("VerifyWeight", weight))
 	switch {
 	case err != nil:
 		return fmt.Errorf("failed to verify weight via plugin: %w", err)
-	case answer.Err.ErrorString != "":
-		return fmt.Errorf("failed to verify weight via plugin: %w", answer.Err)
-	case answer.Verified == plugin.IsVerified, answer.Verified == plugin.NotImplemented:
+	case said.Err.ErrorString != "":
+		return fmt.Errorf("failed to verify weight via plugin: %w", said.Err)
+	case said.Verified == plugin.IsVerified, said.Verified == plugin.NotImplemented:
 		return nil
 	}
 	return fmt.Errorf("plugin %q says that %w: the weight %d", s.asked.Plugin, errSpreading, s.asked.Weight)
@@ -266,10 +264,38 @@ func (s pluginSplit) question(method string, args any) host.Question {
 	return host.Question{ID: host.ID{Kind: plugin.TrafficRouter, Name: s.asked.Plugin}, Tenant: s.ro.Namespace, Method: method, Args: args}
 }
 
+// preferBinary has the binary of the Gateway API plugin split traffic where the ConfigMap wants that. An update that the built-in router has begun
+// it also finishes: as long as its notes are in a route, two would write to it.
+func (r *RolloutReconciler) preferBinary(seen *plan.Observed) error {
+	canary := seen.Rollout.Spec.Strategy.Canary
+	if r.plugins.host == nil || canary == nil || canary.TrafficRouting == nil || canary.TrafficRouting.Plugins[v1alpha1.GatewayAPIPluginName] == nil {
+		return nil
+	}
+	prefers, known := r.plugins.host.PrefersBinary(v1alpha1.GatewayAPIPluginName)
+	switch {
+	case !known:
+		return fmt.Errorf("%w: the ConfigMap %s is being read", errBehind, v1alpha1.ConfigMapName)
+	case !prefers:
+		return nil
+	}
+	for _, object := range seen.Routes {
+		if slices.Contains(routers.Owners(object, seen.Policy), client.ObjectKeyFromObject(seen.Rollout)) {
+			return nil
+		}
+	}
+	seen.Policy.GatewayAPIBinary = true
+	for _, ref := range routers.RefsWith(seen.Rollout, seen.Policy) {
+		if ref.GroupVersionKind == router.Kind {
+			r.addPlugin(seen.Routes, ref, seen.Rollout)
+		}
+	}
+	return nil
+}
+
 // pluginsOf are the objects of a Rollout's plugins.
-func pluginsOf(ro *v1alpha1.Rollout) []types.NamespacedName {
+func pluginsOf(ro *v1alpha1.Rollout, policy spec.Policy) []types.NamespacedName {
 	var names []types.NamespacedName
-	for _, ref := range routers.Refs(ro) {
+	for _, ref := range routers.RefsWith(ro, policy) {
 		if ref.GroupVersionKind == router.Kind {
 			names = append(names, ref.NamespacedName)
 		}

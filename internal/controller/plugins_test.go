@@ -3,12 +3,9 @@ package controller_test
 import (
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -18,27 +15,13 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/playtest"
+	"github.com/sluice-delivery/sluice/internal/plugin/plugintest"
 )
 
-// buildSamples builds the plugins of examples/plugins, once for all tests, and returns their folder.
-var buildSamples = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "sluice-samples-")
-	if err != nil {
-		return "", err
-	}
-	build := exec.Command("go", "build", "-o", dir, "./examples/plugins/...")
-	build.Dir = playtest.Root()
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the samples: %w\n%s", err, out)
-	}
-	return dir, nil
-})
-
 // startWithPlugins starts a controller whose ConfigMap lists plugins, in which SAMPLES stands for the folder with the samples.
-func startWithPlugins(t *testing.T, ns *playtest.Namespace, lists map[string]string) (flags []string) {
+func startWithPlugins(t *testing.T, ns *playtest.Namespace, lists map[string]string, more ...string) (flags []string) {
 	t.Helper()
-	dir, err := buildSamples()
+	dir, err := plugintest.Samples()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +31,7 @@ func startWithPlugins(t *testing.T, ns *playtest.Namespace, lists map[string]str
 	}
 	createObject(t, ns, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: v1alpha1.ConfigMapName}, Data: data})
 	ns.Env = append(ns.Env, "POD_NAMESPACE="+ns.Name)
-	flags = []string{"--plugin-dir", filepath.Join(t.TempDir(), "plugins")}
+	flags = append([]string{"--plugin-dir", filepath.Join(t.TempDir(), "plugins")}, more...)
 	ns.StartController(flags...)
 	return flags
 }

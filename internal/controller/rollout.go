@@ -133,7 +133,7 @@ func (r *RolloutReconciler) carryOut(ctx context.Context, seen plan.Observed, ne
 	if r.routes.waitsForConsent(ctx, seen) || r.routes.waitsForKind(seen.Rollout) {
 		next.Wake = earlier(next.Wake, seen.Now.Add(consentRetry))
 	}
-	if at := r.plugins.retryAt(client.ObjectKeyFromObject(seen.Rollout), pluginsOf(seen.Rollout)); !at.IsZero() {
+	if at := r.plugins.retryAt(client.ObjectKeyFromObject(seen.Rollout), pluginsOf(seen.Rollout, seen.Policy)); !at.IsZero() {
 		next.Wake = earlier(next.Wake, at)
 	}
 	return r.wakeAt(next.Wake), nil

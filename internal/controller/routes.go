@@ -270,7 +270,7 @@ func (r *RolloutReconciler) observeRoutes(ctx context.Context, seen *plan.Observ
 	if err := r.routes.selectFor(ctx, seen); err != nil {
 		return err
 	}
-	for _, ref := range routers.RefsWith(seen.Rollout, seen.Policy.Selected) {
+	for _, ref := range routers.RefsWith(seen.Rollout, seen.Policy) {
 		if ref.GroupVersionKind == plugin.Kind {
 			r.addPlugin(seen.Routes, ref, seen.Rollout)
 			continue
@@ -284,6 +284,9 @@ func (r *RolloutReconciler) observeRoutes(ctx context.Context, seen *plan.Observ
 		} else if !isReadLive(ref.Kind) && !r.routes.follows(ref.GroupVersionKind) {
 			seen.Policy.Unserved = append(seen.Policy.Unserved, ref.GroupKind())
 		}
+	}
+	if err := r.preferBinary(seen); err != nil {
+		return err
 	}
 	elsewhere := world.Elsewhere(seen.Rollout)
 	var err error
@@ -327,7 +330,7 @@ func uidsOf(objects traffic.Objects) map[types.UID]bool {
 // lookAtRoutes reads the objects of the Rollout's traffic routers from the API server.
 func (r *RolloutReconciler) lookAtRoutes(ctx context.Context, seen *plan.Observed) error {
 	live := maps.Clone(seen.Routes) // those that the Rollout does not name any more carry nothing of its
-	for _, ref := range routers.RefsWith(seen.Rollout, seen.Policy.Selected) {
+	for _, ref := range routers.RefsWith(seen.Rollout, seen.Policy) {
 		delete(live, ref.Key())
 		if ref.GroupVersionKind == plugin.Kind {
 			r.addPlugin(live, ref, seen.Rollout)

@@ -2,15 +2,10 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/types"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,15 +16,12 @@ import (
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	host "github.com/sluice-delivery/sluice/internal/plugin"
+	"github.com/sluice-delivery/sluice/internal/plugin/answer"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-const (
-	// longestStepCall is how long a call may take with all that goes before it: the download, the start, and the wait until it is its turn.
-	longestStepCall = 15 * time.Minute
-	// longestMessage, mostState and deepestState are how much of what a step plugin answers a status has room for.
-	longestMessage, mostState, deepestState = 1024, 32 << 10, 50
-)
+// longestStepCall is how long a call may take with all that goes before it: the download, the start, and the wait until it is its turn.
+const longestStepCall = 15 * time.Minute
 
 // AskStep asks a step plugin for a Rollout. Whatever comes of it is an answer.
 type AskStep func(ctx context.Context, ro *v1alpha1.Rollout, call change.StepCall) change.StepAnswer
@@ -122,19 +114,19 @@ func (s *stepPlugins) fly(key types.NamespacedName, calls *stepCalls, ro *v1alph
 	ctx, cancel := context.WithTimeout(context.Background(), longestStepCall)
 	defer cancel()
 	asked := s.clock.Now()
-	answer := change.StepAnswer{Error: "the call panicked; see the controller's log"}
+	said := change.StepAnswer{Error: "the call panicked; see the controller's log"}
 	defer func() {
-		answer = bounded(answer)
-		answer.StepKey, answer.Asked = call.StepKey, asked
+		said = answer.Step(said, ro.Status, call)
+		said.StepKey, said.Asked = call.StepKey, asked
 		s.mu.Lock()
-		calls.flying, calls.landed = false, append(calls.landed, answer)
+		calls.flying, calls.landed = false, append(calls.landed, said)
 		wanted := s.known[key] == calls
 		s.mu.Unlock()
 		if wanted {
 			s.look(key)
 		}
 	}()
-	answer = s.ask(ctx, ro, call)
+	said = s.ask(ctx, ro, call)
 }
 
 // forget drops what is known of a Rollout that is gone.
@@ -142,72 +134,6 @@ func (s *stepPlugins) forget(key types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.known, key)
-}
-
-// bounded is an answer that fits into a status.
-func bounded(a change.StepAnswer) change.StepAnswer {
-	a.Error, a.Message, a.Phase = shortened(a.Error), shortened(a.Message), shortened(a.Phase)
-	state, err := normal(a.Status)
-	if a.Status = state; err != nil && a.Error == "" {
-		a.Error = fmt.Sprintf("the plugin's status %s", err)
-	}
-	return a
-}
-
-func shortened(text string) string {
-	if len(text) > longestMessage {
-		text = text[:longestMessage] + "…"
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
-}
-
-// normal is JSON as an API server stores it, nil for none.
-func normal(state json.RawMessage) (json.RawMessage, error) {
-	var value any
-	switch {
-	case len(state) == 0:
-		return nil, nil
-	case len(state) > mostState:
-		return nil, fmt.Errorf("has %d bytes, and may have %d", len(state), mostState)
-	case !utf8.Valid(state):
-		return nil, fmt.Errorf("is not UTF-8")
-	}
-	if err := utiljson.Unmarshal(state, &value); err != nil {
-		return nil, fmt.Errorf("is not JSON: %w", err)
-	}
-	if value == nil {
-		return nil, nil
-	}
-	if deeper(value, deepestState) {
-		return nil, fmt.Errorf("is nested more than %d levels deep", deepestState)
-	}
-	out, err := json.Marshal(value)
-	if err == nil && len(out) > mostState {
-		return nil, fmt.Errorf("has %d bytes, and may have %d", len(out), mostState)
-	}
-	return out, err
-}
-
-// deeper reports whether JSON has more levels.
-func deeper(value any, levels int) bool {
-	if levels == 0 {
-		return true
-	}
-	switch v := value.(type) {
-	case map[string]any:
-		for _, below := range v {
-			if deeper(below, levels-1) {
-				return true
-			}
-		}
-	case []any:
-		for _, below := range v {
-			if deeper(below, levels-1) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // stepHost asks the processes of plugins.

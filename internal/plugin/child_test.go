@@ -27,6 +27,8 @@ func TestMain(m *testing.M) {
 		for {
 			_, _ = os.Stdout.WriteString(strings.Repeat("x", 1<<16))
 		}
+	case slices.Contains(os.Args, "older"):
+		serveOlder(kind)
 	case kind == plugin.MetricProvider:
 		plugin.ServeMetric(child{})
 	}

@@ -22,7 +22,7 @@ var Keys = map[plugin.Kind]string{
 	plugin.TrafficRouter: "trafficRouterPlugins", plugin.MetricProvider: "metricProviderPlugins", plugin.Step: "stepPlugins",
 }
 
-// Entry is one plugin as the ConfigMap lists it. env and timeout are our own.
+// Entry is one plugin as the ConfigMap lists it. env, timeout and preferBinary are our own.
 type Entry struct {
 	Name        string       `json:"name"`
 	Location    string       `json:"location"`
@@ -35,6 +35,8 @@ type Entry struct {
 	Env []string `json:"env,omitempty"`
 	// Timeout is how long one call may take.
 	Timeout string `json:"timeout,omitempty"`
+	// PreferBinary has the plugin's process split traffic where the controller has a router of its own for that name.
+	PreferBinary bool `json:"preferBinary,omitempty"`
 }
 
 // HeaderFrom is a Secret whose keys and values are headers of the request for the binary.
@@ -208,6 +210,9 @@ func (e Entry) check(kind plugin.Kind, field string) []Problem {
 	if e.Disabled && kind != plugin.Step {
 		add(".disabled", "works for %s only: remove the entry instead", Keys[plugin.Step])
 	}
+	if e.PreferBinary && (kind != plugin.TrafficRouter || e.Name != v1alpha1.GatewayAPIPluginName) {
+		add(".preferBinary", "works for %s in %s only, which the controller has built in: remove it", v1alpha1.GatewayAPIPluginName, Keys[plugin.TrafficRouter])
+	}
 	for i, from := range e.HeadersFrom {
 		if from.SecretRef.Name == "" {
 			add(fmt.Sprintf(".headersFrom[%d].secretRef.name", i), "is empty: name a Secret in the controller's namespace")
@@ -217,6 +222,15 @@ func (e Entry) check(kind plugin.Kind, field string) []Problem {
 		add(".timeout", `%q is not a time between 0 and %s: write for example "30s"`, e.Timeout, longestTimeout)
 	}
 	return all
+}
+
+// from is the location as it is shown: without a password.
+func (e Entry) from() string {
+	u, err := url.Parse(e.Location)
+	if err != nil {
+		return e.Location
+	}
+	return u.Redacted()
 }
 
 func locationProblem(location string) string {

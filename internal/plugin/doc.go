@@ -7,6 +7,7 @@
 //	connection.go  the process' streams; bounds on what it may answer
 //	host.go        one process a plugin, begun when it is first needed, and again later each time when it fails
 //	call.go        a question with a deadline
+//	health.go      which plugins are ill, for probes and metrics
 //	lines.go       what plugins print → our log
 //
 // A plugin that hangs, crashes or lies costs those who ask it an error, and nobody else anything: nothing here is called from a worker of the

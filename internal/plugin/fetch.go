@@ -43,11 +43,11 @@ func (h *Host) fetch(ctx context.Context, id ID, e Entry) (string, error) {
 		return "", err
 	}
 	defer func() { _ = from.Close() }()
-	return path, install(from, path, e)
+	return path, install(from, path, e, mostBytes)
 }
 
 // install writes a binary next to its place, verifies it, and only then puts it there.
-func install(from io.Reader, path string, e Entry) error {
+func install(from io.Reader, path string, e Entry, most int64) error {
 	to, err := os.CreateTemp(filepath.Dir(path), ".fetched-*")
 	if err != nil {
 		return err
@@ -57,17 +57,17 @@ func install(from io.Reader, path string, e Entry) error {
 		_ = os.Remove(to.Name())
 	}()
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(from, mostBytes+1))
+	n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(from, most+1))
 	switch {
 	case err != nil:
-		return fmt.Errorf("fetch %s: %w", e.Location, err)
-	case n > mostBytes:
-		return fmt.Errorf("%s is larger than %d MiB: is it a plugin?", e.Location, mostBytes>>20)
+		return fmt.Errorf("fetch %s: %w", e.from(), err)
+	case n > most:
+		return fmt.Errorf("%s is larger than %d MiB: is it a plugin?", e.from(), most>>20)
 	case n == 0:
-		return fmt.Errorf("%s is empty", e.Location)
+		return fmt.Errorf("%s is empty", e.from())
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); e.SHA256 != "" && got != strings.ToLower(e.SHA256) {
-		return fmt.Errorf("sha256 hash of downloaded plugin (%s) does not match expected hash (%s): correct sha256, or the file at %s", got, e.SHA256, e.Location)
+		return fmt.Errorf("sha256 hash of downloaded plugin (%s) does not match expected hash (%s): correct sha256, or the file at %s", got, e.SHA256, e.from())
 	}
 	if err := errors.Join(to.Chmod(0o700), to.Sync(), to.Close()); err != nil {
 		return err
@@ -119,11 +119,11 @@ func (h *Host) download(ctx context.Context, e Entry) (io.ReadCloser, error) {
 	client := http.Client{CheckRedirect: redirected}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("failed to download file from %s: %w", e.Location, err)
+		return nil, fmt.Errorf("failed to download file from %s: %w", e.from(), err)
 	}
 	if response.StatusCode < 200 || response.StatusCode >= 300 {
 		_ = response.Body.Close()
-		return nil, fmt.Errorf("failed to download file from %s: response code %s", e.Location, response.Status)
+		return nil, fmt.Errorf("failed to download file from %s: response code %s", e.from(), response.Status)
 	}
 	return response.Body, nil
 }

@@ -43,12 +43,14 @@ type Host struct {
 	base     context.Context //nolint:containedctx // processes outlive the calls that begin them
 
 	reading sync.Mutex // held while the ConfigMap is read
-	config  Config
-	readAt  time.Time
 
 	mu      sync.Mutex
+	config  Config
+	readAt  time.Time
 	keepers map[ID]*keeper
 	closed  bool
+	// refreshing: the ConfigMap is read aside; tried: it has been, whatever came of it.
+	refreshing, tried bool
 }
 
 // keeper keeps the process of one plugin.
@@ -60,6 +62,8 @@ type keeper struct {
 	failures int
 	err      error
 	retry    time.Time
+	// starts and ills count how often it was started, and how often it failed.
+	starts, ills int
 }
 
 // NewHost returns a host without processes. They end with ctx, see [Host.Close].
@@ -75,29 +79,70 @@ func (h *Host) now() time.Time { return h.settings.Clock.Now() }
 
 // Find is what the ConfigMap says of a plugin now.
 func (h *Host) Find(ctx context.Context, id ID) (Entry, error) {
-	h.reading.Lock()
-	defer h.reading.Unlock()
-	if now := h.now(); h.readAt.IsZero() || now.Sub(h.readAt) >= configAge {
-		ctx, cancel := context.WithTimeout(ctx, longestConfig)
-		defer cancel()
-		data, err := h.settings.ReadConfig(ctx)
-		if err != nil {
-			return Entry{}, fmt.Errorf("unable to find plugin (%s): %w", id.Name, err)
-		}
-		h.config, h.readAt = Parse(data), now
-		h.retire()
+	config, err := h.read(ctx)
+	if err != nil {
+		return Entry{}, fmt.Errorf("unable to find plugin (%s): %w", id.Name, err)
 	}
-	entry, err := h.config.Find(id)
+	entry, err := config.Find(id)
 	if err != nil {
 		return Entry{}, fmt.Errorf("unable to find plugin (%s): %w", id.Name, err)
 	}
 	return entry, nil
 }
 
-// retire ends the processes of plugins that are no longer listed.
-func (h *Host) retire() {
+// read is the ConfigMap as it is, or was a moment ago.
+func (h *Host) read(ctx context.Context) (Config, error) {
+	h.reading.Lock()
+	defer h.reading.Unlock()
+	if config, fresh := h.known(); fresh {
+		return config, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, longestConfig)
+	defer cancel()
+	data, err := h.settings.ReadConfig(ctx)
+	if err != nil {
+		return Config{}, err
+	}
+	config, now := Parse(data), h.now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.config, h.readAt = config, now
+	h.retire()
+	return config, nil
+}
+
+// known is what is known of the ConfigMap, and whether that is not too old.
+func (h *Host) known() (config Config, fresh bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.config, !h.readAt.IsZero() && h.now().Sub(h.readAt) < configAge
+}
+
+// PrefersBinary reports whether the ConfigMap has a plugin's process split traffic where the controller has a router of its own. It does not wait: what
+// is too old is read again aside, and ok is false until that was tried once.
+func (h *Host) PrefersBinary(name string) (prefers, ok bool) {
+	config, fresh := h.known()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !fresh && !h.refreshing {
+		h.refreshing = true
+		go h.refresh()
+	}
+	return config.entries[ID{plugin.TrafficRouter, name}].PreferBinary, h.tried || !h.readAt.IsZero()
+}
+
+func (h *Host) refresh() {
+	_, err := h.read(h.base)
+	if err != nil {
+		h.settings.Log.Warn("the list of plugins cannot be read", "error", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refreshing, h.tried = false, true
+}
+
+// retire ends the processes of plugins that are no longer listed.
+func (h *Host) retire() {
 	for id, k := range h.keepers {
 		if _, err := h.config.Find(id); err != nil && k.starting == nil {
 			k.end()
@@ -162,6 +207,7 @@ func (h *Host) look(id ID, entry Entry) (*process, <-chan struct{}, error) {
 		return nil, nil, fmt.Errorf("%w; it is started again in %s", k.err, max(wait.Round(time.Second), time.Second))
 	}
 	k.starting = make(chan struct{})
+	k.starts++
 	go h.start(id, k)
 	return nil, k.starting, nil
 }
@@ -207,20 +253,7 @@ func (h *Host) note(k *keeper, err error) {
 	}
 	k.err, k.retry = err, h.now().Add(min(retryFirst<<min(k.failures, 20), retryLongest))
 	k.failures++
-}
-
-// Ill are the plugins that do not run although they are needed, each with the reason.
-func (h *Host) Ill() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var all []string
-	for _, k := range h.keepers {
-		if k.process == nil && k.starting == nil && k.err != nil {
-			all = append(all, short(k.err.Error()))
-		}
-	}
-	slices.Sort(all)
-	return all
+	k.ills++
 }
 
 // Close ends all processes, and waits for that.

@@ -94,6 +94,16 @@ func (s *stage) configure(list string) {
 	s.clock.Step(time.Minute)
 }
 
+// configureAll lists the same plugins in all lists.
+func (s *stage) configureAll(list string) {
+	s.configure(list)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range host.Keys {
+		s.data[key] = s.data["metricProviderPlugins"]
+	}
+}
+
 const good = `[{name: example/metric, location: SELF}]`
 
 func (s *stage) run(metric string) (v1alpha1.Measurement, error) {
@@ -353,6 +363,14 @@ func TestDownload(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(s.dir, "bin")); err != nil {
 		t.Fatal(err)
 	}
+	s.configure(strings.Replace(list("/", ", args: [third]"), hex.EncodeToString(sum[:]), strings.Repeat("ab", 32), 1))
+	_, err = s.run("plain")
+	wantError(t, err, "does not match expected hash")
+	s.configure(strings.Replace(list("/missing", ""), "http://", "http://user:s3cret@", 1))
+	_, err = s.run("plain")
+	if wantError(t, err, "failed to download file from http://user:xxxxx@"); strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("the error has a password: %v", err)
+	}
 	s.configure(list("/missing", ""))
 	_, err = s.run("plain")
 	wantError(t, err, "failed to download file from", "response code 404")
@@ -365,7 +383,6 @@ func TestDownload(t *testing.T) {
 func TestLog(t *testing.T) {
 	s := newStage(t, good)
 	s.mustRun("prints")
-	s.Close()
 	waitFor(t, func() bool {
 		text := s.log.String()
 		return strings.Contains(text, "this is on stdout") && strings.Contains(text, "this is on stderr") && strings.Contains(text, "plugin=example/metric")

@@ -25,6 +25,8 @@ type Policy struct {
 	Consents []RouteConsent
 	// Unserved are the kinds of the Rollout's routers that the cluster does not have.
 	Unserved []schema.GroupKind
+	// GatewayAPIBinary has the binary of the Gateway API plugin split the Rollout's traffic, if the spec names it, in place of the built-in router.
+	GatewayAPIBinary bool
 	// Selected are the objects of the Rollout's namespace that its routers find by their labels, in the order of kinds and names.
 	Selected []SelectedObject
 }

@@ -50,6 +50,8 @@ type GatewayAPI struct {
 	InProgressKey, InProgressValue string
 	// ConfigMap in which the plugin noted the rules that it added; empty for none.
 	ConfigMap string
+	// Plugin is what the plugin's binary would be asked for, where the spec names that: see [Policy.GatewayAPIBinary].
+	Plugin Plugin
 }
 
 // GatewayRoute is one route to split.

@@ -46,6 +46,7 @@ func (p *problems) gatewayAPIPlugin(field string, settings json.RawMessage, name
 	}
 	out := p.gateway(field, &g, namespace)
 	out.RulesByName = true
+	out.Plugin = p.plugin(field, v1alpha1.GatewayAPIPluginName, settings)
 	for i, r := range out.Routes {
 		listed := strings.HasSuffix(r.Field, "].name")
 		out.Routes[i].Managed = r.Managed || !listed && takesHeaders(r.Kind)

@@ -176,6 +176,15 @@ func TestRouters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var p problems
 			got := p.routers(c.routing, "shop", "web")
+			for i, r := range got {
+				if g, ok := r.(GatewayAPI); ok && g.RulesByName && len(p) == 0 {
+					if want := (Plugin{Field: g.Field, Name: v1alpha1.GatewayAPIPluginName, Config: c.routing.Plugins[v1alpha1.GatewayAPIPluginName]}); !cmp.Equal(want, g.Plugin) {
+						t.Errorf("its binary would be asked for %v, want %v", g.Plugin, want)
+					}
+					g.Plugin = Plugin{}
+					got[i] = g
+				}
+			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

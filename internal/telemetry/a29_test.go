@@ -49,6 +49,10 @@ var own = map[string]string{
 	"sluice_rollouts_waiting":  "reason",
 	"sluice_events_lost_total": "namespace",
 
+	"sluice_plugin_running":        "kind,plugin",
+	"sluice_plugin_starts_total":   "kind,plugin",
+	"sluice_plugin_failures_total": "kind,plugin",
+
 	"sluice_analysis_metric_value": "namespace,owner_kind,owner,metric",
 }
 
@@ -79,6 +83,7 @@ func (d descriptions) MustRegister(collectors ...prometheus.Collector) {
 func TestA29Metrics(t *testing.T) {
 	d := descriptions{labels: map[string]string{}}
 	New(d, false)
+	d.MustRegister(NewPlugins(nil))
 	d.MustRegister(NewObjects(nil, nil, true, slog.New(slog.DiscardHandler)))
 	want := map[string]string{}
 	for _, metrics := range []map[string]string{upstreams, own} {

@@ -101,7 +101,7 @@ func (c Client) observeExperiment(ctx context.Context, o *plan.Observed, sets []
 // routesOf reads the objects of the Rollout's traffic routers, as far as they exist, and those that the controller could not release.
 func (c Client) routesOf(ctx context.Context, ro *v1alpha1.Rollout, selected []spec.SelectedObject) (traffic.Objects, error) {
 	found := traffic.Objects{}
-	for _, ref := range routers.RefsWith(ro, selected) {
+	for _, ref := range routers.RefsWith(ro, spec.Policy{Selected: selected}) {
 		object, err := c.Resource(resourceOf(ref.GroupVersionKind)).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):

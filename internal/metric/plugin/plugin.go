@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -200,12 +201,13 @@ func few(texts map[string]string) map[string]string {
 		return nil
 	}
 	out, bytes := map[string]string{}, 0
-	for _, key := range slices.Sorted(maps.Keys(texts)) {
-		bytes += len(key) + len(texts[key])
+	for _, said := range slices.Sorted(maps.Keys(texts)) {
+		key, text := strings.ToValidUTF8(said, "\uFFFD"), strings.ToValidUTF8(texts[said], "\uFFFD")
+		bytes += len(key) + len(text)
 		if len(out) == mostMetadata || bytes > mostMetadataBytes {
 			break
 		}
-		out[key] = texts[key]
+		out[key] = text
 	}
 	return out
 }

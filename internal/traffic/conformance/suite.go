@@ -35,6 +35,8 @@ type Subject struct {
 	Subsets bool
 	// MakesRoute: the router makes the object that routes to the stable Service.
 	MakesRoute bool
+	// Own: the objects exist in the controller alone, where nobody else writes.
+	Own bool
 	// Splits is how many random splits are tried.
 	Splits int
 }
@@ -294,6 +296,9 @@ func mends(t *testing.T, s Subject) {
 }
 
 func respects(t *testing.T, s Subject) {
+	if s.Own {
+		t.Skip("nobody else writes there")
+	}
 	const label, annotation = "example.com/team", "example.com/notes"
 	w := s.World(t)
 	now := reach(t, s, w, split(10))

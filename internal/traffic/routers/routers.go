@@ -21,6 +21,9 @@ func Refs(ro *v1alpha1.Rollout) []traffic.Ref {
 func For(owner traffic.Owner, routers []spec.Router, policy spec.Policy) []traffic.Router {
 	var all []traffic.Router
 	for _, of := range routers {
+		if g, ok := of.(spec.GatewayAPI); ok && policy.GatewayAPIBinary && g.Plugin.Name != "" {
+			of = g.Plugin
+		}
 		for _, row := range table {
 			if router, ok := row.open(owner, of, policy); ok {
 				all = append(all, served(router, policy))
@@ -30,10 +33,8 @@ func For(owner traffic.Owner, routers []spec.Router, policy spec.Policy) []traff
 	return all
 }
 
-// RefsWith are the [Refs] together with those that are found by their labels.
-func RefsWith(ro *v1alpha1.Rollout, selected []spec.SelectedObject) []traffic.Ref {
-	return refs(ro, spec.Policy{Selected: selected})
-}
+// RefsWith are the [Refs] by the controller's policy, together with those that are found by their labels.
+func RefsWith(ro *v1alpha1.Rollout, policy spec.Policy) []traffic.Ref { return refs(ro, policy) }
 
 func refs(ro *v1alpha1.Rollout, policy spec.Policy) []traffic.Ref {
 	var all []traffic.Ref
