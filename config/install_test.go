@@ -133,11 +133,46 @@ func TestSecureMetricsAreChosen(t *testing.T) {
 	if args := arguments(t, own); !slices.Contains(args, "--metrics-cert-dir=/metrics-certificate") {
 		t.Errorf("the certificate is not among %q", args)
 	}
-	mounts, _, err := unstructured.NestedSlice(container(t, own), "volumeMounts")
-	if err != nil || len(mounts) != 1 || mounts[0].(map[string]any)["mountPath"] != "/metrics-certificate" {
-		t.Errorf("the certificate is mounted at %v (%v)", mounts, err)
+	if mounts := mountPaths(t, own); !slices.Contains(mounts, "/metrics-certificate") {
+		t.Errorf("the certificate is not mounted: %q", mounts)
 	}
 	apply(t, ns, slices.DeleteFunc(own, func(o *unstructured.Unstructured) bool { return o.GetKind() == "CustomResourceDefinition" }))
+}
+
+// The root file system is read-only, so plugins have volumes for their binaries and sockets, by kustomize and by the chart, which takes more of them.
+func TestPluginsHaveVolumes(t *testing.T) {
+	ns := playtest.New(t)
+	own := helm(t, ns, "--set", "extraVolumes[0].name=plugins,extraVolumes[0].persistentVolumeClaim.claimName=plugins,extraVolumeMounts[0].name=plugins,extraVolumeMounts[0].mountPath=/plugins,metrics.secure=true,metrics.certificateSecret=own")
+	for name, c := range map[string]struct {
+		objects []*unstructured.Unstructured
+		want    []string
+	}{
+		"kustomize":                   {kustomize(t, ns, "."), []string{"/plugin-bin", "/tmp"}},
+		"the chart":                   {helm(t, ns), []string{"/plugin-bin", "/tmp"}},
+		"the chart with more of them": {own, []string{"/plugin-bin", "/tmp", "/metrics-certificate", "/plugins"}},
+	} {
+		if diff := cmp.Diff(c.want, mountPaths(t, c.objects)); diff != "" {
+			t.Errorf("%s mounts (-want +got):\n%s", name, diff)
+		}
+		if size, _, err := unstructured.NestedString(container(t, c.objects), "resources", "limits", "ephemeral-storage"); err != nil || size != "1152Mi" {
+			t.Errorf("%s limits ephemeral storage to %s (%v), which is less than the volumes", name, size, err)
+		}
+	}
+	apply(t, ns, slices.DeleteFunc(own, func(o *unstructured.Unstructured) bool { return o.GetKind() == "CustomResourceDefinition" }))
+}
+
+// mountPaths are where the controller's volumes are mounted. The API server refuses one that there is not.
+func mountPaths(t *testing.T, objects []*unstructured.Unstructured) (all []string) {
+	t.Helper()
+	mounts, _, err := unstructured.NestedSlice(container(t, objects), "volumeMounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mounts {
+		path, _, _ := unstructured.NestedString(m.(map[string]any), "mountPath")
+		all = append(all, path)
+	}
+	return all
 }
 
 // What the schema of the chart's values refuses.
