@@ -21,6 +21,17 @@ const patience = 5 * time.Minute
 
 // The commands of the first part of getting-started.md do what they are said to, as they stand there.
 func TestGettingStarted(t *testing.T) {
+	run(t, "getting-started.md", "step 4 of 4 (pause): until someone promotes it", "rollout 'example-rollout' is degraded", "SetWeight needs to be between 0 and 100", "promoted after")
+}
+
+// The plugins that plugins/your-own.md writes are built and carry out a Rollout, as it stands there.
+func TestYourOwnPlugin(t *testing.T) {
+	run(t, "plugins/your-own.md", "waiting for approval", "weight 20\n", "weight 60\n", "plugin=example/approval", "plugin=example/budget", "plugin=example/weights")
+}
+
+// run runs all commands of a page.
+func run(t *testing.T, of string, printed ...string) {
+	t.Helper()
 	bin := os.Getenv("SLUICE_BIN")
 	if bin == "" {
 		build := exec.CommandContext(t.Context(), "make", "-s", "build")
@@ -30,7 +41,7 @@ func TestGettingStarted(t *testing.T) {
 		}
 		bin = filepath.Join(manifests.Root(), "bin")
 	}
-	page, err := os.ReadFile("getting-started.md")
+	page, err := os.ReadFile(of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,9 +65,7 @@ func TestGettingStarted(t *testing.T) {
 		_ = end() // what the page would have ended
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	for _, want := range []string{
-		"step 4 of 4 (pause): until someone promotes it", "rollout 'example-rollout' is degraded", "SetWeight needs to be between 0 and 100", "promoted after",
-	} {
+	for _, want := range printed {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the commands never printed %q:\n%s", want, out.String())
 		}

@@ -48,7 +48,7 @@ export default defineConfig({
       folder('features', 'Features'),
       folder('routers', 'Traffic routers'),
       folder('providers', 'Metric providers'),
-      section('Extend', 'plugins.md', 'dashboard.md'),
+      section('Extend', 'plugins.md', 'plugins/your-own.md', 'dashboard.md'),
       folder('notifications', 'Notifications'),
       folder('commands', 'Commands'),
       folder('reference', 'API reference'),
