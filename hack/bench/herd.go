@@ -56,13 +56,18 @@ func (h herd) create(ctx context.Context, s strategy) error {
 
 // update gives all rollouts another image and waits until all are healthy again.
 func (h herd) update(ctx context.Context, image string) error {
+	return h.updateUntil(ctx, image, playtest.Healthy)
+}
+
+// updateUntil gives all rollouts another image and waits until all are as wanted with it.
+func (h herd) updateUntil(ctx context.Context, image string, wanted func(*v1alpha1.Rollout) bool) error {
 	patch := client.RawPatch(types.JSONPatchType,
 		[]byte(`[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "`+image+`"}]`))
 	return h.each(ctx, func(ctx context.Context, i int) error {
 		ro := &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: h.namespace, Name: rolloutName(i)}}
 		return h.client.Patch(ctx, ro, patch)
 	}, func(ro *v1alpha1.Rollout) bool {
-		return ro.Spec.Template.Spec.Containers[0].Image == image && playtest.Healthy(ro)
+		return ro.Spec.Template.Spec.Containers[0].Image == image && wanted(ro)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -111,6 +112,7 @@ func newTarpit(stuck *atomic.Int32) *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		stuck.Add(1)
 		defer stuck.Add(-1)
+		_, _ = io.Copy(io.Discard, r.Body) // or a client that goes is not noticed
 		<-r.Context().Done()
 	}))
 }

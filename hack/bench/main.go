@@ -28,6 +28,9 @@ type wishes struct {
 	// hostile is how many objects of another tenant one rollout is timed beside.
 	hostile     int
 	onlyHostile bool
+	// plugins are how many rollouts are timed beside as many that wait for a plugin.
+	plugins     int
+	onlyPlugins bool
 	// analyses are how many AnalysisRuns measure at once.
 	analyses     int
 	onlyAnalyses bool
@@ -64,6 +67,8 @@ func readWishes(args []string) (wishes, error) {
 	flags.IntVar(&w.hostile, "hostile", 10000, "how many objects of a hostile tenant to time another's rollout beside; 0 to leave this out")
 	flags.IntVar(&w.analyses, "analyses", 1000, "how many AnalysisRuns to measure every ten seconds; 0 to leave this out")
 	flags.BoolVar(&w.onlyAnalyses, "only-analyses", false, "measure nothing but -analyses")
+	flags.IntVar(&w.plugins, "plugins", 10, "how many rollouts to time beside as many whose plugin does not answer; 0 to leave this out")
+	flags.BoolVar(&w.onlyPlugins, "only-plugins", false, "measure nothing but -plugins")
 	names := flags.String("strategies", "", "comma-separated strategies; empty for all: "+strings.Join(strategyNames(), ", "))
 	flags.StringVar(&w.into, "into", "", "file to write the result into, between its marks")
 	onlyHostile := flags.Bool("only-hostile", false, "measure nothing but -hostile")
@@ -81,8 +86,8 @@ func readWishes(args []string) (wishes, error) {
 	if len(w.strategies) == 0 {
 		return w, fmt.Errorf("-strategies %q names none of %s", *names, strings.Join(strategyNames(), ", "))
 	}
-	if w.rollouts < 1 || w.replicas < 1 || w.many < 0 || w.idle < 0 || w.hostile < 0 || w.analyses < 0 {
-		return w, errors.New("-rollouts and -replicas must be 1 or more, and -many, -idle, -hostile and -analyses 0 or more")
+	if w.rollouts < 1 || w.replicas < 1 || w.many < 0 || w.idle < 0 || w.hostile < 0 || w.analyses < 0 || w.plugins < 0 {
+		return w, errors.New("-rollouts and -replicas must be 1 or more, and -many, -idle, -hostile, -analyses and -plugins 0 or more")
 	}
 	return w, nil
 }
@@ -169,7 +174,13 @@ func (f *field) parts(r *report) []part {
 		r.analyses, err = f.measureAnalyses(ctx, f.wishes.analyses)
 		return err
 	}}
+	plugins := part{fmt.Sprintf("%d rollouts beside a slow plugin", f.wishes.plugins), func(ctx context.Context) (err error) {
+		r.plugins, err = f.measurePlugins(ctx, f.wishes.plugins)
+		return err
+	}}
 	switch {
+	case f.wishes.onlyPlugins:
+		return []part{plugins}
 	case f.wishes.onlyHostile:
 		return []part{hostile}
 	case f.wishes.onlyAnalyses:
@@ -192,6 +203,9 @@ func (f *field) parts(r *report) []part {
 		}})
 	if f.wishes.analyses > 0 {
 		parts = append(parts, analyses)
+	}
+	if f.wishes.plugins > 0 {
+		parts = append(parts, plugins)
 	}
 	if f.wishes.idle > 0 {
 		parts = append(parts, part{fmt.Sprintf("%d idle rollouts", f.wishes.idle), func(ctx context.Context) (err error) {

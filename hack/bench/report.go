@@ -21,6 +21,7 @@ type report struct {
 	handOver timings
 	idle     idle
 	hostile  hostile
+	plugins  slowPlugins
 	analyses analyses
 	// yardstick is what the machine needed for the same work after each part.
 	yardstick []time.Duration
@@ -87,6 +88,11 @@ func (r report) writeRest(w *bytes.Buffer) {
 			"The controller needs %.1f s of CPU, and holds at most %s MB and %d goroutines in the first half of this time, %s MB and %d in the second.\n",
 			a.runs, analysisInterval, analysisTime, a.measured, millis(a.late.median), millis(a.late.p99), millis(a.late.worst),
 			a.cpu.Seconds(), megabytes(a.first.resident), a.first.goroutines, megabytes(a.last.resident), a.last.goroutines)
+	}
+	if p := r.plugins; p.beside.samples > 0 {
+		fmt.Fprintf(w, "\n**A slow plugin**: an update of %d rollouts through nine steps takes a median of %.2f s beside as many others whose step plugin has been asked and does not answer, "+
+			"and %.2f s alone: %.2f times as long (1.10), in %d updates each.\n",
+			p.rollouts, p.beside.median.Seconds(), p.alone.median.Seconds(), p.beside.median.Seconds()/p.alone.median.Seconds(), p.beside.samples)
 	}
 	if h := r.hostile; h.beside.samples > 0 {
 		fmt.Fprintf(w, "\n**A hostile tenant** with %d objects: the reaction on another tenant's rollout has a median of %s ms and a 99th percentile of %s ms (250) in %d samples; "+

@@ -102,6 +102,11 @@ func mutantsFor(t Trial) map[string]Subject {
 		}
 	default:
 		maps.Copy(all, broken())
+		if t.Plugins {
+			for name, engine := range pluginMutants {
+				all[name] = Subject{Engine: engine}
+			}
+		}
 		if t.Routed {
 			for name, mutant := range routedMutants {
 				all[name] = Subject{Engine: mutant.engine}
@@ -206,6 +211,7 @@ func TestRecordingsPlayTheSameHistory(t *testing.T) {
 	for name, kind := range map[string]Trial{
 		"basic": {}, "routed": {Routed: true}, "hands": {Hands: true}, "routed hands": {Routed: true, Hands: true}, "experiments": {Experiments: true},
 		"shell": {Shell: true}, "standby": {Shell: true, Standby: true}, "routed shell": {Shell: true, Routed: true},
+		"plugins": {Plugins: true}, "routed plugins": {Plugins: true, Routed: true}, "plugins in the shell": {Plugins: true, Shell: true},
 		"experiments in the shell": {Shell: true, Experiments: true, Standby: true},
 	} {
 		t.Run(name, func(t *testing.T) {
