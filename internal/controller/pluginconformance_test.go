@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,11 +28,21 @@ import (
 
 // proxied is where a plugin sends requests, as it was asked to.
 type proxied struct {
+	mu      sync.Mutex
 	weights map[string]int64
 	routes  map[string]bool
 }
 
+// sends is what goes where, and by which routes.
+func (p *proxied) sends() (weights map[string]int64, routes []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.weights), slices.Sorted(maps.Keys(p.routes))
+}
+
 func (p *proxied) answer(q plugintest.Question) plugintest.Answer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch q.Method {
 	case "RemoveManagedRoutes":
 		clear(p.routes)
@@ -98,8 +109,8 @@ func TestPluginRouterConforms(t *testing.T) {
 		t.Fatal(err)
 	}
 	const name = "test/scripted"
-	var now *proxied
-	script := plugintest.NewScript(t, func(q plugintest.Question) plugintest.Answer { return now.answer(q) })
+	var now atomic.Pointer[proxied]
+	script := plugintest.NewScript(t, func(q plugintest.Question) plugintest.Answer { return now.Load().answer(q) })
 	plugins := host.NewHost(t.Context(), host.Settings{
 		Clock: clock.RealClock{}, Log: slog.New(slog.DiscardHandler), Dir: t.TempDir(), Env: os.Getenv,
 		ReadConfig: func(context.Context) (map[string]string, error) {
@@ -109,7 +120,7 @@ func TestPluginRouterConforms(t *testing.T) {
 	t.Cleanup(plugins.Close)
 	owner := subjects.Rollout("shop")
 	world := func(t *testing.T) conformance.World {
-		now = &proxied{weights: map[string]int64{}, routes: map[string]bool{}}
+		now.Store(&proxied{weights: map[string]int64{}, routes: map[string]bool{}})
 		ro := &v1alpha1.Rollout{}
 		ro.Namespace, ro.Name, ro.UID = owner.Namespace, owner.Name, owner.UID
 		ro.Spec.Strategy.Canary = &v1alpha1.CanaryStrategy{TrafficRouting: &v1alpha1.RolloutTrafficRouting{}}
@@ -119,6 +130,7 @@ func TestPluginRouterConforms(t *testing.T) {
 		}}
 	}
 	weights := func(objects traffic.Objects) []map[string]int64 {
+		sent, set := now.Load().sends()
 		for _, o := range objects {
 			asked, _ := router.InForce(o)
 			var routes []string
@@ -129,11 +141,11 @@ func TestPluginRouterConforms(t *testing.T) {
 				routes = append(routes, m.Name)
 			}
 			slices.Sort(routes)
-			if set := slices.Sorted(maps.Keys(now.routes)); !slices.Equal(set, routes) {
+			if !slices.Equal(set, routes) {
 				t.Errorf("the plugin has set the routes %q, want %q", set, routes)
 			}
 		}
-		return []map[string]int64{maps.Clone(now.weights)}
+		return []map[string]int64{sent}
 	}
 	conformance.Run(t, conformance.Subject{
 		Router: router.New(owner, spec.Plugin{Field: "spec.strategy.canary.trafficRouting.plugins." + name, Name: name}, spec.Policy{}),

@@ -41,11 +41,12 @@ func isQuestion(method string, weight int32) func(plugintest.Question) bool {
 	return func(q plugintest.Question) bool { return q.Method == method && q.Weight == weight }
 }
 
-// A plugin that splits traffic, and its controller, are killed in the middle of a call. Nothing is concluded, and the weight is asked for again.
+// A plugin that splits traffic, and its controller, are killed in the middle of a call. Nothing is concluded, and the weight is asked for again. It does
+// not implement VerifyWeight, and is believed.
 func TestTrafficRouterPluginIsKilled(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
-	script := plugintest.NewScript(t, func(plugintest.Question) plugintest.Answer { return plugintest.Answer{Verified: 1} })
+	script := plugintest.NewScript(t, func(plugintest.Question) plugintest.Answer { return plugintest.Answer{Verified: 2} })
 	createServices(t, ns, "web-canary", "web-stable")
 	flags := startWithPlugins(t, ns, map[string]string{"trafficRouterPlugins": fmt.Sprintf("[{name: test/scripted, location: SAMPLES/scripted, args: [%q]}]", script.URL)})
 	ns.CreateRollout(routed(4, `{plugins: {test/scripted: {}}}`, twoWeights, "scaleDownDelaySeconds: 1"))

@@ -30,7 +30,7 @@ func TestComparisonProblems(t *testing.T) {
 		"no comparison": {func(m *v1alpha1.Metric, _ *v1alpha1.Comparison) { m.Comparison = nil }, ""},
 		"another provider": {func(m *v1alpha1.Metric, _ *v1alpha1.Comparison) {
 			m.Provider = v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{}}
-		}, "needs provider prometheus, and web cannot be asked for series"},
+		}, "needs provider prometheus, and web cannot be queried for series"},
 		"a query":               {func(m *v1alpha1.Metric, _ *v1alpha1.Comparison) { m.Provider.Prometheus.Query = "up" }, "remove prometheus.query"},
 		"a condition":           {func(m *v1alpha1.Metric, _ *v1alpha1.Comparison) { m.SuccessCondition = "true" }, "judges by its score"},
 		"no signals":            {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Signals = nil }, "comparison.signals: set signals with the queries"},
