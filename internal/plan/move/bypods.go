@@ -45,7 +45,7 @@ func (b *ByPods) Run() {
 	b.draft.CheckServices()
 	t := b.want.Target()
 	if len(b.update.Problems) == 0 {
-		only := b.onlyRoom()
+		only := b.onlyFitting()
 		for _, s := range t.Services {
 			switch {
 			case s.Service == b.canary.CanaryService.Name && only != nil:
@@ -77,7 +77,7 @@ func (b *ByPods) surge(s sizes) {
 }
 
 // leaveOne leaves a pod to a version that is to have none, for as long as a Service selects it. The other version goes without it, where there is
-// no room for one more. Where there is room for one pod only, the Service moves instead (onlyRoom).
+// no room for one more. Where there is room for one pod only, the Service moves instead (onlyFitting).
 func (b *ByPods) leaveOne(s sizes) {
 	canary, stable := s.of(b.world.New), s.of(b.world.StableBeside())
 	most := b.limits.Replicas + b.limits.MaxSurge
@@ -154,7 +154,7 @@ func (b *ByPods) takesOver() bool {
 	if gone {
 		stable = b.world.Find(b.draft.Selects(b.canary.StableService.Name))
 	}
-	if stable == nil || b.update.State() == progress.Aborted || !gone && b.update.Weight(b.canary) < b.canary.MaxWeight && b.onlyRoom() != b.world.New {
+	if stable == nil || b.update.State() == progress.Aborted || !gone && b.update.Weight(b.canary) < b.canary.MaxWeight && b.onlyFitting() != b.world.New {
 		return false
 	}
 	if b.draft.Selects(b.canary.StableService.Name) == b.update.Is.CurrentPodHash { // it has been moved; one pod that fails is no reason to go back
@@ -163,10 +163,10 @@ func (b *ByPods) takesOver() bool {
 	return b.draft.MayNotScale() == "" && b.world.New.Counts().Serving() >= max(1, stable.Counts().Serving())
 }
 
-// onlyRoom is the version that keeps its pods where there is room for one pod, and both versions have some: a greater spec.replicas, a
-// greater maxSurge or a router has left them. It is nil anywhere else. Both Services are to select that version, since the other one's
-// pod does not go while one selects it.
-func (b *ByPods) onlyRoom() *world.Version {
+// onlyFitting is the version that keeps its pods when there is room for one pod but both versions have some, left from a larger
+// spec.replicas, a larger maxSurge, or a router; otherwise nil. Both Services must select that version, because the other one's pod
+// is not deleted while a Service selects it.
+func (b *ByPods) onlyFitting() *world.Version {
 	stable := b.world.StableBeside()
 	if b.world.Spec.Replicas != 1 || b.canary.MaxSurge > 0 || b.world.Spec.Paused && b.update.State() != progress.Aborted || b.world.New.Desired() == 0 || stable.Desired() == 0 {
 		return nil

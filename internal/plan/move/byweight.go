@@ -84,6 +84,6 @@ func (r *ByWeight) WithoutNew() {
 		r.mover.pointBack(r.split.CanaryService.Name)
 	}
 	if stable != nil && r.draft.MayNotScale() == "" { // never fewer: another version may still carry traffic
-		r.draft.Scale(stable, max(stable.Desired(), capacity.RoomFor(stable.Desired(), r.want.Replicas(), r.want.Free())), withoutNew)
+		r.draft.Scale(stable, max(stable.Desired(), capacity.FitSurge(stable.Desired(), r.want.Replicas(), r.want.Free())), withoutNew)
 	}
 }

@@ -67,7 +67,7 @@ func (r *ByWeight) neededByStable() int32 {
 	case now != nil && now != v && now.Counts().Available == 0: // who comes by it finds nobody
 		return least
 	}
-	return max(least, r.want.Room().Enough(r.carriedByStable(v)))
+	return max(least, r.want.Budget().Enough(r.carriedByStable(v)))
 }
 
 // awaitsStable reports whether the stable Service sends to a version still that is not part of any update: the stable one has too few pods, or is gone.
@@ -97,7 +97,7 @@ func (r *ByWeight) awaitsNoWeight(s target.Selection) string {
 // standsIn reports whether the new version can take over from a superseded one, because there is no stable version, or none with a pod. An
 // aborted new version takes over only if nothing else serves.
 func (r *ByWeight) standsIn() bool {
-	return !r.want.Abandoned() && (r.want.Alone() || r.want.StableIsDown()) && r.world.New.ConfirmedAvailable() >= max(min(1, r.want.Replicas()), r.want.Room().Enough(r.split.MayCarry()))
+	return !r.want.Abandoned() && (r.want.Alone() || r.want.StableIsDown()) && r.world.New.ConfirmedAvailable() >= max(min(1, r.want.Replicas()), r.want.Budget().Enough(r.split.MayCarry()))
 }
 
 // canaryAwaitsPods makes the canary Service wait for pods even without a weight: clients may call it by name.

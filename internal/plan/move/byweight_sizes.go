@@ -27,7 +27,7 @@ func (r *ByWeight) carryStable(s sizes) {
 		return
 	}
 	weight := r.canary.MaxWeight - min(r.split.Now, r.want.Goal())
-	one.to = max(r.want.Room().Keeps(weight, r.world.New.Desired(), r.want.Aim()), min(1, r.want.Replicas()))
+	one.to = max(r.want.Budget().Keeps(weight, r.world.New.Desired(), r.want.Aim()), min(1, r.want.Replicas()))
 	one.Why = fmt.Sprintf("%s of %d is %d", r.want.PortionText(weight), r.want.Replicas(), one.to)
 }
 
@@ -48,7 +48,7 @@ func (r *ByWeight) fit(s sizes) {
 		}
 		wanted := one.to
 		surging := r.restart.WithSurge(v, wanted)
-		one.Pods, one.to = one.Pods+surging-wanted, capacity.RoomFor(v.Desired(), surging, free)
+		one.Pods, one.to = one.Pods+surging-wanted, capacity.FitSurge(v.Desired(), surging, free)
 		free -= max(0, one.to-v.Desired())
 		if n := wanted - one.to; n > 0 && r.EnforceMaxSurge && (v == r.world.New || pinned) {
 			which := map[bool]string{true: "new", false: "stable"}[v == r.world.New]
@@ -88,7 +88,7 @@ func (r *ByWeight) giveRoom(s sizes, to *world.Version, wanted int32) {
 		case !selected: // but a Service that the spec named before may
 			one.to = min(one.to, max(n, 1))
 		case r.awaitsStable(v):
-			one.to = min(one.to, max(n, r.want.Room().Enough(r.carriedByStable(v)), 1))
+			one.to = min(one.to, max(n, r.want.Budget().Enough(r.carriedByStable(v)), 1))
 		}
 	}
 }
@@ -120,9 +120,9 @@ func (r *ByWeight) carried(v *world.Version) int32 {
 		return min(weight, 1, r.want.Replicas()) // the user said how many, whatever the weight is to be; but not none
 	}
 	if r.want.Alone() {
-		return r.want.Room().Keeps(weight, r.world.New.Desired(), r.want.Replicas())
+		return r.want.Budget().Keeps(weight, r.world.New.Desired(), r.want.Replicas())
 	}
-	return r.want.Room().Keeps(weight, r.want.Stable().Desired(), r.want.Room().Sized(r.canary.MaxWeight-r.want.Goal()))
+	return r.want.Budget().Keeps(weight, r.want.Stable().Desired(), r.want.Budget().Sized(r.canary.MaxWeight-r.want.Goal()))
 }
 
 // shrinking are the versions that are to have fewer pods than before, and fewer than carry all the traffic.
@@ -147,7 +147,7 @@ func (r *ByWeight) keepUnknown(s sizes) {
 	services := r.world.WithUnnamed(r.split.StableService.Name, r.split.CanaryService.Name)
 	for _, one := range r.shrinking(s) {
 		if !r.split.InForce && r.reached(one.Version, services) {
-			one.to = max(one.to, min(one.Version.Desired(), r.want.Room().Enough(r.canary.MaxWeight)))
+			one.to = max(one.to, min(one.Version.Desired(), r.want.Budget().Enough(r.canary.MaxWeight)))
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (r *ByWeight) Sends() (bool, string) {
 // Reached reports whether the pods are as the current step wants them, or else what is missing.
 func (r *ByWeight) Reached() (bool, string) {
 	want := r.want.Aim()
-	want = max(want, capacity.RoomFor(r.world.New.Desired(), r.restart.WithSurge(r.world.New, want), r.want.Free()))
+	want = max(want, capacity.FitSurge(r.world.New.Desired(), r.restart.WithSurge(r.world.New, want), r.want.Free()))
 	canary := r.world.New.Counts()
 	if !r.canary.Threshold.Met(canary.Available, want) {
 		return false, fmt.Sprintf("%d of %d canary pods available", canary.Available, want)

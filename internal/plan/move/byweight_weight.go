@@ -100,7 +100,7 @@ func (r *ByWeight) awaitStableService(w *weight) {
 func (r *ByWeight) holdForStable(w *weight) {
 	hash := r.draft.Selects(r.split.StableService.Name)
 	if hash != "" && !r.split.InForce && r.split.ServedCanary().Counts().Serving() > 0 {
-		r.draft.Held = r.world.Find(hash).Counts().Serving() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
+		r.draft.Held = r.world.Find(hash).Counts().Serving() < r.want.Budget().Enough(r.canary.MaxWeight-w.to)
 	}
 }
 
@@ -152,7 +152,7 @@ func (r *ByWeight) holdRouters(w *weight) {
 	case r.split.InForce, r.want.Replicas() == 0, serving == 0:
 	case w.to == w.want && w.want > r.split.Now: // it is ready for that
 	default:
-		r.draft.Held = cmp.Or(r.want.Leftover(), stable).ConfirmedAvailable() < r.want.Room().Enough(r.canary.MaxWeight-w.to)
+		r.draft.Held = cmp.Or(r.want.Leftover(), stable).ConfirmedAvailable() < r.want.Budget().Enough(r.canary.MaxWeight-w.to)
 	}
 }
 

@@ -3,9 +3,8 @@
 // Moves are held back by promises ([Promises]). Each promise has rules for the moves that could break it: pods of a version, the selector of a
 // Service, a weight. A rule takes what is wanted and returns as much of it as keeps the promise. The rules are applied in the order of
 // their lists (sizesByPods, sizesByWeight, ...). Three guards are not in a list, since they hold for a whole reconcile or need no order: [Frozen]
-// (frozen), delays of unused versions (retire.go), and [Release] (giveback.go, release.go).
-//
-// Requests are split between versions in three ways, which differ in what is known about who serves:
+// (frozen), delays of unused versions (retire.go), and [Release] (giveback.go, release.go). Requests are split between versions in three
+// ways, which differ in what is known about who serves:
 //
 //	ByPods      a canary without a router: a client of a Service reaches any of its pods, and the number of clients is unknown
 //	ByWeight    a canary whose traffic routers split: the share of each Service is read from the routes

@@ -36,7 +36,7 @@ func (r *Split) seeWeight() {
 			return
 		}
 	}
-	if r.want.Stable().ConfirmedAvailable() >= r.want.Room().Enough(r.canary.MaxWeight) {
+	if r.want.Stable().ConfirmedAvailable() >= r.want.Budget().Enough(r.canary.MaxWeight) {
 		return
 	}
 	for _, r.additional = range additional {

@@ -57,7 +57,7 @@ func (t *Want) stableSize(stable *world.Version) target.Size {
 		return target.Size{Version: stable, Pods: t.Replicas(), Why: "the stable version keeps all its pods"}
 	}
 	weight := t.canary.MaxWeight - t.Goal()
-	return target.Size{Version: stable, Pods: max(t.Room().Sized(weight), min(1, t.Replicas()))}
+	return target.Size{Version: stable, Pods: max(t.Budget().Sized(weight), min(1, t.Replicas()))}
 }
 
 // newSize is how many pods the new version should have at the current step. Aborted it keeps them until its time is up, but for what the stable one
@@ -67,7 +67,7 @@ func (t *Want) newSize() []target.Size {
 	if t.update.State() == progress.Aborted {
 		var keeps int32
 		if !t.canary.Traffic.DynamicStableScale || t.canary.Traffic.AbortDelaySet {
-			keeps = t.Room().Most - t.Replicas()
+			keeps = t.Budget().Most - t.Replicas()
 		}
 		if v != nil && v.Desired() <= keeps {
 			return nil

@@ -66,13 +66,13 @@ func (t *Want) CanarySize(weight int32) (int32, string) {
 	if s, ok := t.CanaryScale(); ok {
 		switch {
 		case s.Percent != nil:
-			return t.Room().AtLeast(capacity.Share(*s.Percent, t.Replicas(), t.canary.MaxWeight)), s.String()
+			return t.Budget().AtLeast(capacity.Share(*s.Percent, t.Replicas(), t.canary.MaxWeight)), s.String()
 		case t.canary.Traffic.DynamicStableScale:
-			return t.Room().AtLeast(*s.Replicas), s.String()
+			return t.Budget().AtLeast(*s.Replicas), s.String()
 		}
 		return *s.Replicas, s.String()
 	}
-	n := t.Room().Sized(weight)
+	n := t.Budget().Sized(weight)
 	return n, fmt.Sprintf("%s of %d is %d", t.PortionText(weight), t.Replicas(), n)
 }
 
@@ -100,14 +100,14 @@ func (t *Want) Aim() int32 {
 	if !t.canary.Traffic.DynamicStableScale {
 		return n
 	}
-	return t.Room().Beside(t.canary.MaxWeight-weight, n)
+	return t.Budget().Beside(t.canary.MaxWeight-weight, n)
 }
 
-// Room is what the spec leaves to both sides.
-func (t *Want) Room() capacity.SurgeBudget { return capacity.RoomOf(t.Replicas(), t.canary) }
+// Budget is what the spec allows both sides.
+func (t *Want) Budget() capacity.SurgeBudget { return capacity.BudgetOf(t.Replicas(), t.canary) }
 
 // Free is how many pods may be added to those there are.
-func (t *Want) Free() int32 { return t.world.FreeWithin(t.Room()) }
+func (t *Want) Free() int32 { return t.world.FreeWithin(t.Budget()) }
 
 // PortionText is a weight as people say it.
 func (t *Want) PortionText(weight int32) string {

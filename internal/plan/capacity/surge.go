@@ -21,9 +21,9 @@ type SurgeBudget struct {
 
 const noLimit = 1 << 30
 
-// RoomOf is what the spec leaves to both sides. A single pod gets a second all the same: the other way to replace it would be to have none for
+// BudgetOf is what the spec allows both sides. A single pod gets a second all the same: the other way to replace it would be to have none for
 // a while.
-func RoomOf(replicas int32, c spec.Canary) SurgeBudget {
+func BudgetOf(replicas int32, c spec.Canary) SurgeBudget {
 	limit, least := int32(noLimit), c.Traffic.MinPods
 	if c.Traffic.EnforceMaxSurge { // the limit comes first: what is added to one version must leave room for the other
 		limit = max(replicas+c.MaxSurge, 2*min(replicas, 1))
@@ -63,8 +63,7 @@ func (o SurgeBudget) Enough(weight int32) int32 {
 	return max(min(1, n), n-o.tolerated)
 }
 
-// Keeps is how many pods a side keeps for a weight while the other side has `other` pods and wants `wanted`: it gives up no more than the
-// other one lacks.
+// Keeps is how many pods a side keeps for a weight: it gives up no more than the other side, which has `other` pods, lacks to have `wanted`.
 func (o SurgeBudget) Keeps(weight, other, wanted int32) int32 {
 	n := o.Sized(weight)
 	if other < wanted && n+other >= o.Most {
@@ -78,7 +77,7 @@ func (o SurgeBudget) Beside(weight, n int32) int32 {
 	return min(n, o.Most-max(o.least(weight), min(1, o.replicas)))
 }
 
-// RoomFor is the part of a scale-up that fits when `free` pods may be added.
-func RoomFor(desired, to, free int32) int32 {
+// FitSurge is the part of a scale-up that fits when `free` pods may be added.
+func FitSurge(desired, to, free int32) int32 {
 	return min(to, desired+min(free, noLimit-desired))
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTurnsComeToAnEnd moves traffic between two sides that share too little Room, from any weight to any other, with pods that come at
+// TestTurnsComeToAnEnd moves traffic between two sides that share too little room, from any weight to any other, with pods that come at
 // once: there are never too many of them, nor fewer than a weight can do with, and the weight gets to where it should be.
 func TestTurnsComeToAnEnd(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
