@@ -111,7 +111,7 @@ func TestSimulateWhatTheClusterHas(t *testing.T) {
 	for _, image := range []string{"nginx:2", "nginx:3"} {
 		out, _ = p.run(0, "simulate", "shop", "--image", "nginx="+image, "--expect", "promoted", "--expect", "min-capacity>=2")
 		contains(t, out, "0s        step 1/3", "send 50 % to the canary: step 1 of 3",
-			"warning: an update is in progress: the simulation starts from the stable version, as if it had not begun")
+			"warning: an update is in progress: the simulation starts from the stable version")
 	}
 	if diff := cmp.Diff(before, ns.Versions()); diff != "" {
 		t.Errorf("resourceVersions before and after what was only played:\n%s", diff)
@@ -120,7 +120,7 @@ func TestSimulateWhatTheClusterHas(t *testing.T) {
 	p.run(0, "abort", "shop")
 	ns.WaitForRollout("shop", "to be Degraded", playtest.Degraded)
 	out, _ = p.run(0, "simulate", "shop", "--image", "nginx=nginx:3", "--expect", "promoted")
-	contains(t, out, "warning: the update before was aborted: what is played begins on the stable version alone")
+	contains(t, out, "warning: the previous update was aborted: the simulation starts from the stable version alone")
 
 	load := filepath.Join(t.TempDir(), "load.txt")
 	if err := os.WriteFile(load, []byte("at 5s load 4\n"), 0o600); err != nil {
