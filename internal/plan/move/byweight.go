@@ -2,6 +2,7 @@ package move
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/sluice-delivery/sluice/internal/plan/capacity"
 	"github.com/sluice-delivery/sluice/internal/plan/judge"
@@ -68,6 +69,9 @@ func (r *ByWeight) retire() {
 		r.draft.Keep(r.world.New) // where it had a delay, 0 ends that, and the pods stay
 	}
 	for _, idle := range r.want.Idle() {
+		if slices.ContainsFunc(idle.Services, func(name string) bool { return r.entry(name).before == idle.Version.Hash }) {
+			r.draft.Keep(idle.Version) // someone pointed a Service at it: the delay begins when that Service has left it again
+		}
 		r.mover.retire(idle)
 	}
 }

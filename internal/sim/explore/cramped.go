@@ -35,11 +35,18 @@ func (h *history) calledByFormerName(hash string) bool {
 	})
 }
 
-// spares reports whether a version has more pods than it needs for the traffic that it carries, and for who calls a Service by its name.
+// spares reports whether a version has more pods than it needs for the traffic that it carries, and for who calls a Service by its name. A Service
+// that the spec names and that selects every version may send to this one: such a version keeps all its pods.
 func (r *rules) spares(rs *appsv1.ReplicaSet, s spec.Rollout, c spec.Canary) bool {
 	need := 0
 	if slices.ContainsFunc(r.world.Services(), func(s *corev1.Service) bool { return selected(s) == hashOf(rs) }) {
 		need = 1
+	}
+	if slices.ContainsFunc(spec.Services(r.world.Rollout()), func(ref spec.Reference) bool {
+		service := r.world.Service(ref.Name)
+		return service != nil && selected(service) == ""
+	}) {
+		return false
 	}
 	for _, share := range r.split(r.picture()) {
 		need = max(need, needed(s, c, share, hashOf(rs), r.world.Rollout().Status.CurrentPodHash))
