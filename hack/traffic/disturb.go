@@ -25,11 +25,19 @@ import (
 // most is how many pods the autoscaler may ask for.
 const most = pods + 3
 
-// autoscaled lets a HorizontalPodAutoscaler take the Rollout over in the middle of an update. The load is twice what the pods ask for, so it adds some.
+// autoscaled has a HorizontalPodAutoscaler add pods in the middle of an update.
 func autoscaled(ctx context.Context, a *arena) error {
 	if err := a.underway(ctx); err != nil {
 		return err
 	}
+	if err := a.autoscale(ctx); err != nil {
+		return err
+	}
+	return a.healthy(ctx, "v2")
+}
+
+// autoscale creates a HorizontalPodAutoscaler and waits until it has set the Rollout's replicas. The load is twice what the pods ask for, so it adds some.
+func (a *arena) autoscale(ctx context.Context) error {
 	least, all := int32(pods), int32(100)
 	autoscaler := &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: "web"},
@@ -44,10 +52,7 @@ func autoscaled(ctx context.Context, a *arena) error {
 	if err := a.client.Create(ctx, autoscaler); err != nil {
 		return err
 	}
-	if err := a.until(ctx, "scaled by the autoscaler", func(ro *v1alpha1.Rollout) bool { return *ro.Spec.Replicas > pods }); err != nil {
-		return err
-	}
-	return a.healthy(ctx, "v2")
+	return a.until(ctx, "scaled by the autoscaler", func(ro *v1alpha1.Rollout) bool { return *ro.Spec.Replicas > pods })
 }
 
 // drained empties the node that has most of the pods, as kubectl drain does: no new pods are placed there, and those that are there are evicted, as

@@ -67,7 +67,7 @@ func show(ctx context.Context, w wishes) (err error) {
 	}
 	defer cluster.Stop()
 	d := &demo{ledger: load.NewLedger(), arena: &arena{
-		cell: cell{strategy: judged[0], lag: showLag}, cluster: cluster, client: cluster.Client(), namespace: "demo", folder: folder,
+		cell: cell{strategy: judged[0], lag: showLag}, rate: showRate, cluster: cluster, client: cluster.Client(), namespace: "demo", folder: folder,
 		log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}}
 	defer func() { err = errors.Join(err, d.arena.stop()) }()
@@ -110,7 +110,7 @@ func (d *demo) play(ctx context.Context, nginx string) error {
 	all.Go(func() { load.Run(loaded, load.Options{URL: url, Host: asked, Rate: showRate}, d.ledger) })
 	all.Go(func() { d.watch(loaded, os.Stdout) })
 	for _, part := range []func(context.Context) error{
-		pause(4 * time.Second), d.update("v2"),
+		pause(4 * time.Second), d.update("v2"), a.autoscale, d.note("autoscaler adds pods"),
 		func(ctx context.Context) error { return a.healthy(ctx, "v2") }, d.note("v2 serves all"), pause(4 * time.Second),
 		d.update(showBad),
 		func(ctx context.Context) error { return a.caught(ctx, showBad) }, d.note(showBad + " taken back"), pause(6 * time.Second),
