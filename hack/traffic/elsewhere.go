@@ -114,7 +114,7 @@ func (e *elsewhere) update(ctx context.Context, c client.Client, rate int, out i
 	if err := c.Patch(ctx, &v1alpha1.Rollout{ObjectMeta: e.object().ObjectMeta}, patch); err != nil {
 		return fmt.Errorf("set image %s: %w", e.image, err)
 	}
-	fmt.Fprintf(out, "%s/%s is updated to %s.\n", e.namespace, e.rollout, e.image)
+	_, _ = fmt.Fprintf(out, "%s/%s is updated to %s.\n", e.namespace, e.rollout, e.image) // the report is what counts
 	end, err := e.ended(ctx, c, out)
 	if err != nil {
 		return err
@@ -124,8 +124,8 @@ func (e *elsewhere) update(ctx context.Context, c client.Client, rate int, out i
 		return err
 	}
 	stop()
-	e.report(ledger, end, took, out)
-	return nil
+	_, err = io.WriteString(out, report(ledger, end, took))
+	return err
 }
 
 func (e *elsewhere) object() *v1alpha1.Rollout {
@@ -175,7 +175,7 @@ func (e *elsewhere) ended(ctx context.Context, c client.Client, out io.Writer) (
 		if err == nil && ro.Status.ObservedGeneration == fmt.Sprint(ro.Generation) {
 			if now := strings.TrimSuffix(fmt.Sprintf("%s: %s", ro.Status.Phase, ro.Status.Message), ": "); now != said {
 				said = now
-				fmt.Fprintln(out, "  "+now)
+				_, _ = fmt.Fprintln(out, "  "+now)
 			}
 			if ro.Status.Phase == v1alpha1.RolloutPhaseHealthy || ro.Status.Phase == v1alpha1.RolloutPhaseDegraded {
 				return ro, nil
@@ -188,20 +188,22 @@ func (e *elsewhere) ended(ctx context.Context, c client.Client, out io.Writer) (
 }
 
 // report is what users got.
-func (e *elsewhere) report(ledger *load.Ledger, end *v1alpha1.Rollout, took time.Duration, out io.Writer) {
+func report(ledger *load.Ledger, end *v1alpha1.Rollout, took time.Duration) string {
+	var b strings.Builder
 	total := ledger.Total()
-	fmt.Fprintf(out, "%s after %.0f s. %d requests: %d lost, %d errors. p50 %s, p99 %s.\n", end.Status.Phase, took.Seconds(), total.Sum(), total.Lost, total.Bad,
+	fmt.Fprintf(&b, "%s after %.0f s. %d requests: %d lost, %d errors. p50 %s, p99 %s.\n", end.Status.Phase, took.Seconds(), total.Sum(), total.Lost, total.Bad,
 		ledger.Latency(0.5).Round(100*time.Microsecond), ledger.Latency(0.99).Round(100*time.Microsecond))
 	for _, version := range ledger.Versions() {
 		of, failures := ledger.Of(version), ledger.Failures(version)
-		fmt.Fprintf(out, "  version %s: %d answers, %d errors", version, of.Sum(), of.Bad)
+		fmt.Fprintf(&b, "  version %s: %d answers, %d errors", version, of.Sum(), of.Bad)
 		if failures.Count > 0 {
-			fmt.Fprintf(out, ", from the first to the last %.1f s", failures.For().Seconds())
+			fmt.Fprintf(&b, ", from the first to the last %.1f s", failures.For().Seconds())
 		}
-		fmt.Fprintln(out)
+		b.WriteString("\n")
 	}
 	reasons := ledger.Reasons()
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
-		fmt.Fprintf(out, "  lost: %d × %s\n", reasons[reason], reason)
+		fmt.Fprintf(&b, "  lost: %d × %s\n", reasons[reason], reason)
 	}
+	return b.String()
 }

@@ -40,8 +40,10 @@ func TestPages(t *testing.T) {
 func TestAnOutlookWithPodsThatDoNotStart(t *testing.T) {
 	begun := strings.NewReplacer("currentStepIndex: 1, phase: Paused, message: CanaryPauseStep, controllerPause: true,", "currentStepIndex: 0, phase: Progressing,",
 		`, pauseConditions: [{reason: CanaryPauseStep, startTime: "2026-01-01T00:00:00Z"}]`, "").Replace(paused)
-	i := strings.LastIndex(begun[:strings.Index(begun, "kind: Pod")], "status: {replicas: 1, availableReplicas: 1}")
-	begun = begun[:i] + "status: {replicas: 1}" + begun[i+len("status: {replicas: 1, availableReplicas: 1}"):]
+	const available, none = "status: {replicas: 1, availableReplicas: 1}", "status: {replicas: 1}"
+	sets, pods, _ := strings.Cut(begun, "kind: Pod")
+	i := strings.LastIndex(sets, available)
+	begun = sets[:i] + none + sets[i+len(available):] + "kind: Pod" + pods
 	d := newDesk(t, nil, begun).enter()
 	d.wait("the outlook", func() bool {
 		return strings.Contains(d.send("GET", "/rollouts/rollout/shop/web", "", nil).Body.String(), "After someone fixes the pods that do not start")
