@@ -16,8 +16,13 @@ import (
 func TestForeignLedger(t *testing.T) {
 	l := ForeignLedger("App-Version")
 	for _, r := range []vegeta.Result{
-		{Code: 200, Headers: http.Header{"App-Version": {"7"}}}, {Code: 200}, {Code: 404}, {Code: 500},
-		{Code: 503}, {Code: 503, Headers: http.Header{"App-Version": {"8"}}}, {Error: "connection refused"},
+		{Code: 200, Headers: http.Header{"App-Version": {"7"}}},
+		{Code: 200},
+		{Code: 404},
+		{Code: 500},
+		{Code: 503},
+		{Code: 503, Headers: http.Header{"App-Version": {"8"}}},
+		{Error: "connection refused"},
 	} {
 		r.Timestamp = l.begin
 		l.add(&r)
