@@ -73,7 +73,7 @@ func (a *arena) run(ctx context.Context, nginx string) (r result, err error) {
 	loaded, unload := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	all.Go(func() { load.Run(loaded, load.Options{URL: url, Host: asked, Rate: a.rate}, r.ledger) })
-	if a.cell.strategy.header {
+	if a.cell.strategy.header || a.cell.strategy.mirror {
 		r.beta = load.NewLedger()
 		all.Go(func() {
 			load.Run(loaded, load.Options{URL: url, Host: asked, Header: http.Header{betaHeader: {"1"}}, Rate: max(1, a.rate/4)}, r.beta)
@@ -98,7 +98,10 @@ func (a *arena) run(ctx context.Context, nginx string) (r result, err error) {
 	if r.beta != nil {
 		r.shares = append(r.shares, a.weights.byHeader(r, a.cell.lag)...)
 	}
-	return r, nil
+	if a.cell.strategy.mirror {
+		r.copies, err = a.weights.copies(r.beta, a.cell.lag)
+	}
+	return r, err
 }
 
 // set brings everything up, with the first version Healthy.
@@ -134,6 +137,9 @@ func (a *arena) set(ctx context.Context, nginx string) error {
 		}
 	}
 	a.weights, err = follow(ctx, a.client, a.namespace)
+	if err == nil && a.cell.strategy.mirror {
+		a.weights.count = func(version string) (int, error) { return a.answered(ctx, version) }
+	}
 	return err
 }
 

@@ -43,8 +43,9 @@ type strategy struct {
 	gateway bool
 	// objects that the strategy needs.
 	objects string
-	// header: at first, requests with the betaHeader go to the new version, and no others. A quarter more requests have it.
-	header bool
+	// header: at first, requests with the betaHeader go to the new version, and no others. mirror: the new version gets copies of them, and answers none.
+	// A quarter more requests have the header then.
+	header, mirror bool
 }
 
 // betaHeader is what requests for the beta version have.
@@ -71,6 +72,12 @@ var strategies = []strategy{
 		spec: `{canary: {canaryService: web-canary, stableService: web-stable, ` + delays + `trafficRouting: {managedRoutes: [{name: beta}], gatewayAPI: {httpRoute: web}}, ` +
 			`steps: [{setCanaryScale: {replicas: 1}}, {setHeaderRoute: {name: beta, match: [{headerName: ` + betaHeader + `, headerValue: {exact: "1"}}]}}, ` +
 			`{pause: {duration: 8s}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 50}, {pause: {duration: 6s}}]}}`,
+	},
+	{
+		name: "Gateway API, copies first", gateway: true, mirror: true, objects: service("web-stable") + service("web-canary") + httpRoute,
+		spec: `{canary: {canaryService: web-canary, stableService: web-stable, ` + delays + `trafficRouting: {managedRoutes: [{name: copies}], gatewayAPI: {httpRoute: web}}, ` +
+			`steps: [{setCanaryScale: {replicas: 1}}, {setMirrorRoute: {name: copies, match: [{headers: {` + betaHeader + `: {exact: "1"}}}]}}, ` +
+			`{pause: {duration: 10s}}, {setMirrorRoute: {name: copies}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 50}, {pause: {duration: 6s}}]}}`,
 	},
 }
 

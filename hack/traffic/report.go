@@ -21,7 +21,13 @@ type result struct {
 	// beta is what came of the requests with the betaHeader; nil where there are none.
 	beta   *load.Ledger
 	shares []share
+	copies copies
 }
+
+// copies is the number of copies that the canary got, and the least and the most that it could get.
+type copies struct{ got, least, most int }
+
+func (c copies) wrong() bool { return c.got < c.least || c.got > c.most }
 
 // total is what came of all requests.
 func (r result) total() load.Count {
@@ -52,6 +58,9 @@ func (r result) line() string {
 	text := fmt.Sprintf("%s: %d requests, %d lost, p99 %s", r.cell, total.Sum(), total.Lost, r.ledger.Latency(0.99).Round(100*time.Microsecond))
 	for _, s := range r.shares {
 		text += fmt.Sprintf("; asked %.0f %%, got %.1f %% (p %.2g)", s.asked*100, s.got*100, s.p)
+	}
+	if r.cell.strategy.mirror {
+		text += fmt.Sprintf("; %d copies of %d to %d requests", r.copies.got, r.copies.least, r.copies.most)
 	}
 	reasons := r.reasons()
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
@@ -120,6 +129,9 @@ func faults(results []result) error {
 			errs = append(errs, fmt.Errorf("%s: %d requests lost: %v", r.cell, total.Lost, r.reasons()))
 		case r.cell.careless != nil && total.Lost == 0:
 			errs = append(errs, fmt.Errorf("%s: no request lost, so the ledger cannot be believed", r.cell))
+		}
+		if r.cell.strategy.mirror && r.copies.wrong() {
+			errs = append(errs, fmt.Errorf("%s: %d copies, want %d to %d", r.cell, r.copies.got, r.copies.least, r.copies.most))
 		}
 		for _, s := range r.shares {
 			if s.p < unlikely {

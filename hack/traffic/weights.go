@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,8 @@ import (
 type weights struct {
 	watch watch.Interface
 	done  chan struct{}
+	// count is how many requests the pods of a version have answered; nil if that is of no interest.
+	count func(version string) (int, error)
 
 	mu   sync.Mutex
 	seen []weighed
@@ -30,6 +33,9 @@ type weighed struct {
 	canary string // the version that gets it
 	weight int32
 	paused bool
+	// answered is how many requests the canary's pods had answered when a pause without a weight ended.
+	answered int
+	err      error
 }
 
 // share is what a version got while its weight did not change.
@@ -69,6 +75,9 @@ func (w *weights) see(ro *v1alpha1.Rollout) {
 		if last.canary == now.canary && last.weight == now.weight && last.paused == now.paused {
 			return
 		}
+		if w.count != nil && last.paused && last.weight == 0 {
+			now.answered, now.err = w.count(last.canary)
+		}
 	}
 	w.seen = append(w.seen, now)
 }
@@ -92,11 +101,43 @@ func (w *weights) shares(l *load.Ledger, lag time.Duration) (all []share) {
 func (w *weights) byHeader(r result, lag time.Duration) (all []share) {
 	w.pauses(lag, func(now weighed, from, to time.Time) {
 		if now.weight == 0 {
-			all = append(all, shareOf(r.beta, now.canary, 1, from, to)...)
+			asked := 1.0
+			if r.cell.strategy.mirror {
+				asked = 0
+			}
+			all = append(all, shareOf(r.beta, now.canary, asked, from, to)...)
 			all = append(all, shareOf(r.ledger, now.canary, 0, from, to)...)
 		}
 	})
 	return all
+}
+
+// copies are those that the canary got of the requests in a ledger while it had no weight, and how many of these there were: at least while the data
+// plane had certainly learned of the mirror, and at most from the beginning of the update on.
+func (w *weights) copies(l *load.Ledger, lag time.Duration) (c copies, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := 0; i+1 < len(w.seen); i++ {
+		now, next := w.seen[i], w.seen[i+1]
+		if !now.paused || now.weight > 0 {
+			continue
+		}
+		c.got, err = c.got+next.answered, errors.Join(err, next.err)
+		for second := l.At(now.at.Add(lag+time.Second)) + 1; second < l.At(next.at)-1; second++ {
+			c.least += sumOf(l.Second(second))
+		}
+		for second := max(0, l.At(now.at)-5); second <= l.At(next.at); second++ {
+			c.most += sumOf(l.Second(second))
+		}
+	}
+	return c, err
+}
+
+func sumOf(versions map[string]load.Count) (n int) {
+	for _, c := range versions {
+		n += c.Sum()
+	}
+	return n
 }
 
 // pauses calls a function for each pause, without the time that the data plane takes to follow.

@@ -27,7 +27,7 @@ func TestAPassEndsWhenTheEngineAlwaysAsksForMore(t *testing.T) {
 		return plan.Plan{Needs: []change.Need{change.NeedLiveRollout{}}}
 	}}
 	_, _, err := decide(t.Context(), r, plan.Observed{Rollout: &v1alpha1.Rollout{}})
-	if err == nil || !strings.Contains(err.Error(), "after 1000 looks") || asked != mostLooks {
+	if err == nil || !strings.Contains(err.Error(), "after 1000 in one reconcile") || asked != mostLooks {
 		t.Errorf("asked %d times, error %v", asked, err)
 	}
 }

@@ -22,6 +22,8 @@ type rule struct {
 	host    string
 	headers map[string]string // all must be equal
 	shares  []share
+	// mirror gets a copy of each request, and its answers are dropped; without a name there is none.
+	mirror upstream
 	// refuses: what a share gets that has no endpoint fails, as the Gateway API wants it. Otherwise the first share takes it over.
 	refuses bool
 }
@@ -38,16 +40,23 @@ func render(v view, address, folder string) (config string, problems []string) {
 	var b, upstreams, splits, servers strings.Builder
 	groups := map[string]upstream{}
 	for _, host := range slices.Sorted(maps.Keys(rules)) {
-		fmt.Fprintf(&servers, "  server {\n    listen %s;\n    server_name %s;\n    location / {\n      set $to \"\";\n", address, host)
+		fmt.Fprintf(&servers, "  server {\n    listen %s;\n    server_name %s;\n    location / {\n      set $to \"\";\n      set $copy_to \"\";\n", address, host)
 		for i, r := range rules[host] {
 			variable := fmt.Sprintf("$rule_%s_%d", strings.NewReplacer(".", "_", "-", "_").Replace(host), i)
 			for _, s := range r.shares {
 				groups[s.to.name] = s.to
 			}
+			if len(r.mirror.targets) > 0 {
+				groups[r.mirror.name] = r.mirror
+			}
 			splits.WriteString(r.split(variable))
 			servers.WriteString(r.choose(variable))
 		}
-		servers.WriteString(proxied + "    }\n  }\n")
+		if slices.ContainsFunc(rules[host], func(r rule) bool { return len(r.mirror.targets) > 0 }) {
+			servers.WriteString("      mirror /copy;\n      mirror_request_body off;\n" + proxied + "    }\n" + copied + "  }\n")
+		} else {
+			servers.WriteString(proxied + "    }\n  }\n")
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		upstreams.WriteString(groups[name].String())
@@ -80,6 +89,17 @@ const proxied = `      if ($to = "") { return 503; }
       proxy_connect_timeout 30s;
       proxy_next_upstream error timeout;
       proxy_pass http://$to;
+`
+
+// copied is where copies of requests go.
+const copied = `    location = /copy {
+      internal;
+      if ($copy_to = "") { return 204; }
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_set_header Host $host;
+      proxy_pass http://$copy_to$request_uri;
+    }
 `
 
 func (u upstream) String() string {
@@ -129,15 +149,19 @@ func (r rule) split(variable string) string {
 
 // choose is the part of a location that takes the rule where a request fits. Later rules take precedence.
 func (r rule) choose(variable string) string {
+	copyTo := `""`
+	if len(r.mirror.targets) > 0 {
+		copyTo = r.mirror.name
+	}
 	if len(r.headers) == 0 {
-		return fmt.Sprintf("      set $to %s;\n", variable)
+		return fmt.Sprintf("      set $to %s;\n      set $copy_to %s;\n", variable, copyTo)
 	}
 	var asked, wanted []string
 	for _, name := range slices.Sorted(maps.Keys(r.headers)) {
 		asked = append(asked, "$http_"+strings.ReplaceAll(strings.ToLower(name), "-", "_"))
 		wanted = append(wanted, r.headers[name])
 	}
-	return fmt.Sprintf("      set $asked \"%s\";\n      if ($asked = \"%s\") { set $to %s; }\n", strings.Join(asked, "|"), strings.Join(wanted, "|"), variable)
+	return fmt.Sprintf("      set $asked \"%s\";\n      if ($asked = \"%s\") { set $to %s; set $copy_to %s; }\n", strings.Join(asked, "|"), strings.Join(wanted, "|"), variable, copyTo)
 }
 
 // rules of all hosts, those with more headers last, where they take precedence.
@@ -224,7 +248,7 @@ func (v view) routeRules(problems *[]string) (all []rule) {
 			}
 			for _, host := range hosts {
 				for _, h := range headers {
-					all = append(all, rule{host: host, headers: h, shares: v.shares(fields), refuses: true})
+					all = append(all, rule{host: host, headers: h, shares: v.shares(fields), mirror: v.mirror(fields), refuses: true})
 				}
 			}
 		}
@@ -246,6 +270,20 @@ func (v view) shares(fields map[string]any) (shares []share) {
 		shares = append(shares, share{v.upstream(name, intstr.FromInt32(int32(port))), weight})
 	}
 	return shares
+}
+
+// mirror is the backend of a rule's RequestMirror filter. Copies of all requests is what this plane knows.
+func (v view) mirror(fields map[string]any) (to upstream) {
+	filters, _, _ := unstructured.NestedSlice(fields, "filters")
+	for _, f := range filters {
+		filter, _ := f.(map[string]any)
+		name, set, _ := unstructured.NestedString(filter, "requestMirror", "backendRef", "name")
+		port, _, _ := unstructured.NestedInt64(filter, "requestMirror", "backendRef", "port")
+		if set {
+			to = v.upstream(name, intstr.FromInt32(int32(port)))
+		}
+	}
+	return to
 }
 
 // matches are the headers of each match of a rule: one empty set where it has none, false where it asks for more than exact headers and a prefix of "/".

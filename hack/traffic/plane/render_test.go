@@ -72,7 +72,7 @@ func TestRender(t *testing.T) {
 				v.ingress("canary", "web-canary", "canary", "true", "canary-weight", "20", "canary-by-header", "X-Beta", "canary-by-header-value", "yes")
 			},
 			want: []string{"    20.00% web-canary-80;\n    * web-stable-80;", `set $asked "$http_x_beta";
-      if ($asked = "yes") { set $to $rule_web_example_org_1; }`},
+      if ($asked = "yes") { set $to $rule_web_example_org_1; set $copy_to ""; }`},
 		},
 		"a weight of another total": {
 			see: func(v *view) {
@@ -126,7 +126,25 @@ func TestRender(t *testing.T) {
 					map[string]any{"backendRefs": backendRefs(100, 0)[:1]},
 				)
 			},
-			want: []string{`set $to $rule_web_example_org_0;` + "\n" + `      set $asked "$http_x_beta";` + "\n" + `      if ($asked = "yes") { set $to $rule_web_example_org_1; }`},
+			want: []string{`set $to $rule_web_example_org_0;` + "\n      set $copy_to \"\";\n" + `      set $asked "$http_x_beta";` + "\n" + `      if ($asked = "yes") { set $to $rule_web_example_org_1; set $copy_to ""; }`},
+		},
+		"a mirror gets copies of what its rule matches": {
+			see: func(v *view) {
+				v.service("web-stable", stable)
+				v.service("web-canary", canary)
+				header := map[string]any{"name": "X-Beta", "value": "yes", "type": "Exact"}
+				filter := map[string]any{"type": "RequestMirror", "requestMirror": map[string]any{"backendRef": map[string]any{"name": "web-canary", "port": int64(80)}}}
+				v.route(
+					map[string]any{
+						"matches": []any{map[string]any{"headers": []any{header}}}, "backendRefs": backendRefs(100, 0), "filters": []any{filter},
+					},
+					map[string]any{"backendRefs": backendRefs(100, 0)},
+				)
+			},
+			want: []string{
+				"upstream web-canary-80", `      set $copy_to "";` + "\n      set $asked",
+				`{ set $to $rule_web_example_org_1; set $copy_to web-canary-80; }`, "      mirror /copy;", "    location = /copy {\n      internal;",
+			},
 		},
 		"a match that NGINX is not configured for is reported": {
 			see: func(v *view) {
