@@ -29,7 +29,11 @@ func TestUpdatesLoseNoRequests(t *testing.T) {
 		if s.gateway && !gateway {
 			continue
 		}
-		cells = append(cells, cell{strategy: s, event: events[(2*i+1)%len(events)], lag: time.Second})
+		e := events[(2*i+1)%len(events)]
+		if s.header || s.mirror {
+			e = events[0] // a promotion shows where these requests go
+		}
+		cells = append(cells, cell{strategy: s, event: e, lag: time.Second})
 	}
 	cells = append(cells, cell{strategy: strategies[0], event: events[0], lag: mistakes[0].lag, careless: &mistakes[0]})
 	if _, err := exec.LookPath("prometheus"); err == nil && gateway {
