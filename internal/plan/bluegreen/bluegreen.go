@@ -62,9 +62,8 @@ func (p *BlueGreen) Target() target.Target {
 
 // PreviewSize is how many pods the new version should have, and why: the preview's until nothing but its size keeps it from serving.
 func (p *BlueGreen) PreviewSize() (int32, string) {
-	switch {
-	case !p.spec.PreviewLimited, p.update.State() == progress.Settled, p.update.State() == progress.PromotedInFull, p.update.Is.BlueGreen.ScaleUpPreviewCheckPoint, p.update.Deserted(),
-		p.update.Was.BlueGreen.ActiveSelector == p.update.Is.CurrentPodHash:
+	if s := p.update.State(); !p.spec.PreviewLimited || s == progress.Settled || s == progress.PromotedInFull || p.update.Is.BlueGreen.ScaleUpPreviewCheckPoint ||
+		p.update.Deserted() || p.update.Was.BlueGreen.ActiveSelector == p.update.Is.CurrentPodHash {
 		return p.world.Spec.Replicas, "a full stack of the new version"
 	}
 	return p.spec.PreviewReplicas, "previewReplicaCount"
@@ -73,11 +72,8 @@ func (p *BlueGreen) PreviewSize() (int32, string) {
 // HasSurplus reports whether the new version has more pods than its preview is to have: it has served, before an abort or another update,
 // and comes back.
 func (p *BlueGreen) HasSurplus() bool {
-	if p.update.State() == progress.Aborted {
-		return false
-	}
 	size, _ := p.PreviewSize()
-	return size < p.world.Spec.Replicas && p.world.New.Desired() > size+p.restart.Surging()
+	return p.update.State() != progress.Aborted && size < p.world.Spec.Replicas && p.world.New.Desired() > size+p.restart.Surging()
 }
 
 // Enough is how many available pods a version needs to take everything over.

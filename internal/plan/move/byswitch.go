@@ -206,16 +206,21 @@ func (p *BySwitch) retire() {
 
 // spareEdited keeps a version that the active Service selected until this reconcile: any deadline it has was set before that was seen. If its delay
 // had already passed before a manual edit selected it, it could not come back without its gates, and the edit does not change that. The delay
-// of a version that an update starts with makes it a fast rollback, and stays until the status records that.
+// of a version that an update starts with makes it a fast rollback, and starts again until the status records that: this pass may point the
+// Service elsewhere.
 func (p *BySwitch) spareEdited() {
 	v := p.world.Find(p.world.ObservedSelects(p.bluegreen.ActiveService))
-	if v == nil || p.update.Begun && v == p.world.New {
+	starts := p.update.Begun && v == p.world.New
+	if v == nil || starts && (p.bluegreen.ScaleDownDelay == 0 || !v.Delaying(p.world.Now)) {
 		return
 	}
 	if over := !v.Deadline().IsZero() && !v.Delaying(p.world.Now); over && v != p.world.New && v != p.world.Stable && v.Hash != p.update.Was.BlueGreen.ActiveSelector {
 		world.SetKey(&p.draft.Edit(v).Annotations, v1alpha1.OvertakenAnnotation, "true")
 	}
 	p.draft.Keep(v)
+	if starts {
+		p.draft.StartDelay(v, p.draft.AfterUse(p.bluegreen.ScaleDownDelay))
+	}
 }
 
 // WithoutNew has the active Service select the version that served before the update that cannot begin, with all its pods. The Service
