@@ -95,3 +95,60 @@ func faults(page string) (n int) {
 	}
 	return n
 }
+
+// TestRequests: the summary of the requests and the README have what the table of the requests has.
+func TestRequests(t *testing.T) {
+	_, table, _ := strings.Cut(read(t, "requests.md"), "<!-- traffic: begin")
+	table, _, _ = strings.Cut(table, "<!-- traffic: end")
+	_, summary, _ := strings.Cut(read(t, "reliability.md"), "<!-- traffic: begin")
+	summary, _, _ = strings.Cut(summary, "<!-- traffic: end")
+	type of struct{ event, strategy string }
+	lost, sent, all, none := map[of]int{}, map[of]int{}, 0, 0
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \| ([^|]+) \| [0-9a-z.]+ \| (\d+) \| (\d+) \|`).FindAllStringSubmatch(table, -1) {
+		if strings.Contains(row[2], ", no ") { // settings that lose requests
+			continue
+		}
+		n, m := number(t, row[3]), number(t, row[4])
+		lost[of{row[2], row[1]}] += m
+		sent[of{row[2], row[1]}] += n
+		all, none = all+n, none+m
+	}
+	if len(sent) == 0 {
+		t.Fatal("requests.md has no table")
+	}
+	var strategies []string
+	cells := 0
+	for line := range strings.Lines(summary) {
+		columns := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		switch {
+		case strings.HasPrefix(line, "| requests lost |"):
+			strategies = columns[1:]
+		case strings.HasPrefix(line, "| "):
+			for i, cell := range columns[1:] {
+				key := of{strings.TrimSpace(columns[0]), strings.TrimSpace(strategies[i])}
+				if want := fmt.Sprintf("%d of %d", lost[key], sent[key]); strings.TrimSpace(cell) != want {
+					t.Errorf("reliability.md has %q for %v, and requests.md %q", cell, key, want)
+				}
+				cells++
+			}
+		}
+	}
+	if cells != len(sent) {
+		t.Errorf("reliability.md has %d cells, and requests.md %d", cells, len(sent))
+	}
+	millions := fmt.Sprintf("%d,%03d,%03d", all/1e6, all/1e3%1000, all%1000)
+	for _, want := range []string{millions + " real requests", fmt.Sprintf("[%d lost]", none)} {
+		if !strings.Contains(read(t, "../README.md"), want) {
+			t.Errorf("README.md does not say %q, which requests.md has", want)
+		}
+	}
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

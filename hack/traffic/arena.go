@@ -73,7 +73,7 @@ func (a *arena) run(ctx context.Context, nginx string) (r result, err error) {
 	loaded, unload := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	all.Go(func() { load.Run(loaded, load.Options{URL: url, Host: asked, Rate: a.rate}, r.ledger) })
-	if a.cell.strategy.header || a.cell.strategy.mirror {
+	if a.cell.strategy.beta != noBeta {
 		r.beta = load.NewLedger()
 		all.Go(func() {
 			load.Run(loaded, load.Options{URL: url, Host: asked, Header: http.Header{betaHeader: {"1"}}, Rate: max(1, a.rate/4)}, r.beta)
@@ -98,7 +98,7 @@ func (a *arena) run(ctx context.Context, nginx string) (r result, err error) {
 	if r.beta != nil {
 		r.shares = append(r.shares, a.weights.byHeader(r, a.cell.lag)...)
 	}
-	if a.cell.strategy.mirror {
+	if a.cell.strategy.beta == betaMirrored {
 		r.copies, err = a.weights.copies(r.beta, a.cell.lag)
 	}
 	return r, err
@@ -137,7 +137,7 @@ func (a *arena) set(ctx context.Context, nginx string) error {
 		}
 	}
 	a.weights, err = follow(ctx, a.client, a.namespace)
-	if err == nil && a.cell.strategy.mirror {
+	if err == nil && a.cell.strategy.beta == betaMirrored {
 		a.weights.count = func(version string) (int, error) { return a.answered(ctx, version) }
 	}
 	return err

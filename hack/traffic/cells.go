@@ -43,13 +43,23 @@ type strategy struct {
 	gateway bool
 	// objects that the strategy needs.
 	objects string
-	// header: at first, requests with the betaHeader go to the new version, and no others. mirror: the new version gets copies of them, and answers none.
-	// A quarter more requests have the header then.
-	header, mirror bool
+	// beta is what happens first to requests with the betaHeader. Where something does, a quarter more requests have it.
+	beta beta
 }
 
 // betaHeader is what requests for the beta version have.
 const betaHeader = "X-Beta"
+
+// beta is how the new version gets requests with the betaHeader before it gets any others.
+type beta int
+
+const (
+	noBeta beta = iota
+	// betaRouted: it answers them, and no others.
+	betaRouted
+	// betaMirrored: it gets copies of them, and answers nobody.
+	betaMirrored
+)
 
 const pods = 4
 
@@ -68,13 +78,13 @@ var strategies = []strategy{
 	},
 	{name: "Gateway API", spec: routed(`gatewayAPI: {httpRoute: web}`, delays), gateway: true, objects: service("web-stable") + service("web-canary") + httpRoute},
 	{
-		name: "Gateway API, a header first", gateway: true, header: true, objects: service("web-stable") + service("web-canary") + httpRoute,
+		name: "Gateway API, a header first", gateway: true, beta: betaRouted, objects: service("web-stable") + service("web-canary") + httpRoute,
 		spec: `{canary: {canaryService: web-canary, stableService: web-stable, ` + delays + `trafficRouting: {managedRoutes: [{name: beta}], gatewayAPI: {httpRoute: web}}, ` +
 			`steps: [{setCanaryScale: {replicas: 1}}, {setHeaderRoute: {name: beta, match: [{headerName: ` + betaHeader + `, headerValue: {exact: "1"}}]}}, ` +
 			`{pause: {duration: 8s}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 50}, {pause: {duration: 6s}}]}}`,
 	},
 	{
-		name: "Gateway API, copies first", gateway: true, mirror: true, objects: service("web-stable") + service("web-canary") + httpRoute,
+		name: "Gateway API, copies first", gateway: true, beta: betaMirrored, objects: service("web-stable") + service("web-canary") + httpRoute,
 		spec: `{canary: {canaryService: web-canary, stableService: web-stable, ` + delays + `trafficRouting: {managedRoutes: [{name: copies}], gatewayAPI: {httpRoute: web}}, ` +
 			`steps: [{setCanaryScale: {replicas: 1}}, {setMirrorRoute: {name: copies, match: [{headers: {` + betaHeader + `: {exact: "1"}}}]}}, ` +
 			`{pause: {duration: 10s}}, {setMirrorRoute: {name: copies}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 50}, {pause: {duration: 6s}}]}}`,

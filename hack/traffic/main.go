@@ -40,7 +40,8 @@ type wishes struct {
 	strategies, does []string
 	lags             []time.Duration
 	careless, bad    bool
-	out              string
+	// out and summary are pages for the table and for its summary, empty for none.
+	out, summary string
 	// elsewhere is a Rollout of the user's own cluster; without one, the playground is used.
 	elsewhere elsewhere
 	// show is the folder for the report of the demo; empty: the matrix is played.
@@ -56,6 +57,7 @@ func read(args []string) (w wishes, err error) {
 	f.StringVar(&w.show, "show", "", "play no matrix, but show a good and a bad version under load, and write the report into this folder")
 	f.StringVar(&w.picture, "picture", "", "with -show: write the chart into this file, as SVG")
 	f.StringVar(&w.out, "o", "", "write the table into this file, between its markers")
+	f.StringVar(&w.summary, "summary", "", "write what each strategy lost in each event into this file, between its markers")
 	w.elsewhere.flags(f)
 	strategies := f.String("strategy", "", "only strategies with these words in their name, with commas")
 	does := f.String("event", "", "only events with these words in their name, with commas")
@@ -138,6 +140,9 @@ func traffic(ctx context.Context, args []string) error {
 	fmt.Print(text)
 	if err == nil && w.out != "" {
 		err = insert(w.out, marks, text)
+	}
+	if err == nil && w.summary != "" && !w.bad {
+		err = insert(w.summary, "traffic", summary(results))
 	}
 	err = errors.Join(err, faults(results))
 	if w.bad {

@@ -60,7 +60,7 @@ func (r result) line() string {
 	for _, s := range r.shares {
 		text += fmt.Sprintf("; asked %.0f %%, got %.1f %% (p %.2g)", s.asked*100, s.got*100, s.p)
 	}
-	if r.cell.strategy.mirror {
+	if r.cell.strategy.beta == betaMirrored {
 		text += fmt.Sprintf("; %d copies of %d to %d requests", r.copies.got, r.copies.least, r.copies.most)
 	}
 	reasons := r.reasons()
@@ -111,6 +111,46 @@ func table(results []result) string {
 	return b.String() + "\n"
 }
 
+// summary is what was lost of each strategy's requests in each event, at all delays, in Markdown.
+func summary(results []result) string {
+	type of struct{ strategy, event string }
+	counts, cells := map[of]load.Count{}, 0
+	var all load.Count
+	var across, down []string
+	for _, r := range results {
+		if r.cell.careless != nil {
+			continue
+		}
+		key, total := of{r.cell.strategy.name, r.cell.event.name}, r.total()
+		if !slices.Contains(across, key.strategy) {
+			across = append(across, key.strategy)
+		}
+		if !slices.Contains(down, key.event) {
+			down = append(down, key.event)
+		}
+		sum := counts[key]
+		sum.Add(total)
+		all.Add(total)
+		counts[key] = sum
+		cells++
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| requests lost | %s |\n|---|%s\n", strings.Join(across, " | "), strings.Repeat("--:|", len(across)))
+	for _, event := range down {
+		b.WriteString("| " + event)
+		for _, strategy := range across {
+			if c, ok := counts[of{strategy, event}]; ok {
+				fmt.Fprintf(&b, " | %d of %d", c.Lost, c.Sum())
+			} else {
+				b.WriteString(" |")
+			}
+		}
+		b.WriteString(" |\n")
+	}
+	fmt.Fprintf(&b, "\n%d of %d requests were lost, in %d cells.\n", all.Lost, all.Sum(), cells)
+	return b.String()
+}
+
 func careless(results []result) (n int) {
 	for _, r := range results {
 		if r.cell.careless != nil {
@@ -131,7 +171,7 @@ func faults(results []result) error {
 		case r.cell.careless != nil && total.Lost == 0:
 			errs = append(errs, fmt.Errorf("%s: no request lost, so the ledger cannot be believed", r.cell))
 		}
-		if r.cell.strategy.mirror && r.cell.event.name == events[0].name && r.copies.wrong() { // other events end pods, and what they counted
+		if r.cell.strategy.beta == betaMirrored && r.cell.event.name == events[0].name && r.copies.wrong() { // other events end pods, and what they counted
 			errs = append(errs, fmt.Errorf("%s: %d copies, want %d to %d", r.cell, r.copies.got, r.copies.least, r.copies.most))
 		}
 		for _, s := range r.shares {

@@ -30,7 +30,7 @@ func TestUpdatesLoseNoRequests(t *testing.T) {
 			continue
 		}
 		e := events[(2*i+1)%len(events)]
-		if s.header || s.mirror {
+		if s.beta != noBeta {
 			e = events[0] // a promotion shows where these requests go
 		}
 		cells = append(cells, cell{strategy: s, event: e, lag: time.Second})

@@ -102,7 +102,7 @@ func (w *weights) byHeader(r result, lag time.Duration) (all []share) {
 	w.pauses(lag, func(now weighed, from, to time.Time) {
 		if now.weight == 0 {
 			asked := 1.0
-			if r.cell.strategy.mirror {
+			if r.cell.strategy.beta == betaMirrored {
 				asked = 0
 			}
 			all = append(all, shareOf(r.beta, now.canary, asked, from, to)...)

@@ -108,7 +108,7 @@ func (r *rules) activeRepaired(p sim.Pass, b spec.BlueGreen, status v1alpha1.Rol
 		if find(p.Observed, from.StableRS) == nil && hash == r.byHand && carries(find(p.Observed, hash)) > 0 {
 			r.byHand, r.served[hash] = "", true // it serves by right, being what is left
 		}
-		if status.StableRS != status.CurrentPodHash && find(p.Observed, from.StableRS) == nil && hash != "" && carries(find(p.Observed, hash)) == 0 && !mayComeBack(p.Observed, hash) {
+		if status.StableRS != status.CurrentPodHash && find(p.Observed, from.StableRS) == nil && hash != "" && carries(find(p.Observed, hash)) == 0 && !mayComeBack(p.Observed, status, hash) {
 			if left := r.anyPods(p.Observed); left != "" {
 				r.history.fail("repair", "%s is left at %q, which has no pods, and %s has", b.ActiveService, hash, left)
 			}
@@ -131,9 +131,9 @@ func (r *rules) activeRepaired(p sim.Pass, b spec.BlueGreen, status v1alpha1.Rol
 // mayComeBack reports whether a version served last, in the place of the stable one, and its pods are asked for. It keeps the Service while they are
 // not available, as a stable version does: a gate is opened by people who promote, and not by pods that fail for a moment. Who wants the new
 // version to serve before they are back promotes it, as ever.
-func mayComeBack(o plan.Observed, hash string) bool {
-	rs, from := find(o, hash), o.Rollout.Status
-	return rs != nil && replicas(rs) > 0 && hash == from.BlueGreen.ActiveSelector && hash != from.CurrentPodHash
+func mayComeBack(o plan.Observed, status v1alpha1.RolloutStatus, hash string) bool {
+	rs := find(o, hash)
+	return rs != nil && replicas(rs) > 0 && hash == o.Rollout.Status.BlueGreen.ActiveSelector && hash != status.CurrentPodHash
 }
 
 // carriesBySight is what a version carries, by its pods themselves where the pass has looked at them: a ReplicaSet reports late that one is
@@ -155,10 +155,10 @@ func carriesBySight(o plan.Observed, hash string) int {
 	return min(n, ready)
 }
 
-// anyPods is a version that has pods which serve and stay, empty if none has.
+// anyPods is a version that has pods which serve and stay, as far as the pass saw, empty if none has.
 func (r *rules) anyPods(o plan.Observed) string {
 	for _, rs := range o.ReplicaSets {
-		if carries(rs) > 0 && rs.Status.ObservedGeneration >= rs.Generation {
+		if carriesBySight(o, hashOf(rs)) > 0 && rs.Status.ObservedGeneration >= rs.Generation {
 			return hashOf(rs)
 		}
 	}
