@@ -154,7 +154,7 @@ var mistakes = []mistake{
 
 // rollout is the Rollout of a cell with the first version, for a load of a number of requests per second.
 func (c cell) rollout(namespace string, rate int) string {
-	preStop, probe := `lifecycle: {preStop: {sleep: {seconds: `+strconv.Itoa(int(c.lag.Seconds())+3)+`}}}`, `readinessProbe: {httpGet: {path: /, port: http}}`
+	preStop, probe := `lifecycle: {preStop: {sleep: {seconds: `+strconv.Itoa(int(c.lag.Seconds())+5)+`}}}`, `readinessProbe: {httpGet: {path: /, port: http}}`
 	if c.careless != nil && c.careless.preStop {
 		preStop = ""
 	}
