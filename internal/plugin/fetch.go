@@ -36,14 +36,26 @@ func (h *Host) fetch(ctx context.Context, id ID, e Entry) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", fmt.Errorf("make room for the binary: %w; the controller needs a volume that it may write to", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, longestDownload)
+	limit := h.settings.LongestDownload
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
 	defer cancel()
+	err = h.fetchTo(ctx, path, e)
+	if err != nil && errors.Is(context.Cause(ctx), errSlow) {
+		return "", fmt.Errorf("%s has not sent all of the binary within %s: choose a server that is closer, or a file:// location on a volume of the controller", e.from(), limit)
+	}
+	return path, err
+}
+
+// errSlow is why a download was ended that took too long.
+var errSlow = errors.New("the download takes too long")
+
+func (h *Host) fetchTo(ctx context.Context, path string, e Entry) error {
 	from, err := h.open(ctx, e)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { _ = from.Close() }()
-	return path, install(from, path, e, mostBytes)
+	return install(from, path, e, mostBytes)
 }
 
 // install writes a binary next to its place, verifies it, and only then puts it there.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A file that is too large, or empty, is not installed, and what is there stays.
@@ -27,5 +28,19 @@ func TestInstall(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".fetched-*")); len(left) > 0 {
 			t.Errorf("%d bytes: %q is left", size, left)
 		}
+	}
+}
+
+// What docs/plugins.md says of downloads is so where nobody has set another limit.
+func TestTheLimitOfDownloads(t *testing.T) {
+	if limit := NewHost(t.Context(), Settings{}).settings.LongestDownload; limit != 5*time.Minute || mostBytes != 512<<20 {
+		t.Errorf("a download may take %s and %d bytes", limit, mostBytes)
+	}
+	page, err := os.ReadFile("../../docs/plugins.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "A download is limited to 512 MiB and five minutes") {
+		t.Error("docs/plugins.md names other limits")
 	}
 }

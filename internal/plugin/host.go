@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -35,6 +36,8 @@ type Settings struct {
 	Env func(string) string
 	// Dir is where binaries are kept.
 	Dir string
+	// LongestDownload is how long a binary may take to arrive: five minutes, if it is zero.
+	LongestDownload time.Duration
 }
 
 // Host keeps the processes of plugins. The zero time of a plugin costs nothing: it begins when it is first asked.
@@ -72,6 +75,7 @@ func NewHost(ctx context.Context, s Settings) *Host {
 	if s.Env == nil {
 		s.Env = func(string) string { return "" }
 	}
+	s.LongestDownload = cmp.Or(s.LongestDownload, longestDownload)
 	return &Host{settings: s, base: ctx, keepers: map[ID]*keeper{}}
 }
 

@@ -57,11 +57,11 @@ func (b *buffer) String() string {
 	return b.text.String()
 }
 
-func newStage(t *testing.T, list string) *stage {
+func newStage(t *testing.T, list string, change ...func(*host.Settings)) *stage {
 	s := &stage{t: t, clock: testclock.NewFakeClock(time.Now()), log: &buffer{}, dir: t.TempDir()}
 	s.configure(list)
 	var _ clock.PassiveClock = s.clock
-	s.Host = host.NewHost(t.Context(), host.Settings{
+	settings := host.Settings{
 		Clock: s.clock, Log: slog.New(slog.NewTextHandler(s.log, nil)), Dir: filepath.Join(s.dir, "bin"),
 		ReadConfig: func(context.Context) (map[string]string, error) {
 			s.mu.Lock()
@@ -77,7 +77,11 @@ func newStage(t *testing.T, list string) *stage {
 		Env: func(name string) string {
 			return map[string]string{"PATH": os.Getenv("PATH"), "DD_API_KEY": "for this one", "AWS_SECRET_ACCESS_KEY": "for nobody"}[name]
 		},
-	})
+	}
+	for _, c := range change {
+		c(&settings)
+	}
+	s.Host = host.NewHost(t.Context(), settings)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -376,6 +380,61 @@ func TestDownload(t *testing.T) {
 	wantError(t, err, "failed to download file from", "response code 404")
 	if entries, _ := filepath.Glob(filepath.Join(s.dir, "bin", "*", "*", "*")); len(entries) != 0 {
 		t.Errorf("a failed download leaves %q", entries)
+	}
+}
+
+// A server that sends a little now and then, or nothing at all, and never ends costs its own entry a message with the limit and the remedy. Plugins
+// next to it answer meanwhile, nothing of the binary stays, and a corrected location is tried at once.
+func TestADownloadThatNeverEnds(t *testing.T) {
+	for path, begins := range map[string]bool{"/trickles": true, "/silent": false} {
+		t.Run(path, func(t *testing.T) {
+			over := make(chan struct{}) // closed when the server sees that nobody waits any longer
+			asked := make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				defer close(over)
+				close(asked)
+				more := time.NewTicker(time.Millisecond)
+				defer more.Stop()
+				for {
+					select {
+					case <-r.Context().Done():
+						return
+					case <-more.C:
+						if begins {
+							_, _ = w.Write([]byte("."))
+							_ = http.NewResponseController(w).Flush() // until nobody reads it
+						}
+					}
+				}
+			}))
+			defer server.Close()
+			const limit = 2 * time.Second
+			slow := `{name: example/slow, location: "` + server.URL + path + `"}`
+			s := newStage(t, "["+slow+", {name: example/metric, location: SELF}]", func(s *host.Settings) { s.LongestDownload = limit })
+			failed := make(chan error, 1)
+			go func() {
+				_, err := s.ask("example/slow", "plain")
+				failed <- err
+			}()
+			<-asked
+			s.mustRun("plain")
+			wantError(t, <-failed, `metric plugin "example/slow"`, server.URL+path+" has not sent all of the binary within 2s", "choose a server that is closer, or a file:// location")
+			<-over
+			if ill := s.Ill(); len(ill) != 1 || !strings.Contains(ill[0], "example/slow") {
+				t.Errorf("ill are %q", ill)
+			}
+			if left, _ := filepath.Glob(filepath.Join(s.dir, "bin", "*", "*", "*slow*")); len(left) != 0 {
+				t.Errorf("%q is left", left)
+			}
+			if left, _ := filepath.Glob(filepath.Join(s.dir, "bin", "*", "*", ".fetched-*")); len(left) != 0 {
+				t.Errorf("%q is left", left)
+			}
+			s.mustRun("plain")
+			s.configure(`[{name: example/slow, location: SELF}, {name: example/metric, location: SELF}]`)
+			if m, err := s.ask("example/slow", "plain"); err != nil || m.Value != "shop/web" {
+				t.Errorf("with another location: %+v, %v", m, err)
+			}
+		})
 	}
 }
 
