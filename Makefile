@@ -34,6 +34,12 @@ bin/sluice-controller bin/sluice-dashboard bin/sluice:
 prometheus: | bin
 	@hack/prometheus/install.sh bin
 
+# What one test puts in front of the dashboard. A minute or two the first time; where it cannot be had, the test is not run and says so.
+.PHONY: oauth2-proxy
+oauth2-proxy: | bin prometheus
+	@command -v oauth2-proxy >/dev/null || (cd hack/oauth2proxy && go build -ldflags '-s -w' -o ../../bin/oauth2-proxy github.com/oauth2-proxy/oauth2-proxy/v7) || \
+		echo "NOT RUN: the dashboard behind oauth2-proxy, because it cannot be built from hack/oauth2proxy: put oauth2-proxy on the PATH, then run make test again" >>bin/not-run
+
 bin:
 	@mkdir -p bin
 
@@ -78,7 +84,7 @@ bench: build ## Measure what rollouts cost and write it into docs/performance.md
 .PHONY: test
 test: export SLUICE_BIN = $(CURDIR)/bin
 test: export PATH := $(PATH):$(CURDIR)/bin
-test: build prometheus ## Run every test, those against the playground included
+test: build prometheus oauth2-proxy ## Run every test, those against the playground included
 	go test -timeout 30m $(engines)
 	$(race) -timeout 30m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest))")
 	cd playground && go test ./...
@@ -90,7 +96,7 @@ test: build prometheus ## Run every test, those against the playground included
 .PHONY: race
 race: export SLUICE_BIN = $(CURDIR)/bin
 race: export PATH := $(PATH):$(CURDIR)/bin
-race: build prometheus ## Run the tests under the race detector, those of the engines too
+race: build prometheus oauth2-proxy ## Run the tests under the race detector, those of the engines too
 	$(race) -timeout 60m ./...
 
 .PHONY: explore
@@ -182,6 +188,7 @@ verify: generate format lint ## Regenerate, format and lint, and demand that thi
 	cd notifier && go mod tidy -diff
 	cd hack/gatewayapi && go mod tidy -diff
 	cd hack/istio && go mod tidy -diff
+	cd hack/oauth2proxy && go mod tidy -diff
 	cd hack/prometheus && go mod tidy -diff
 	cd hack/release && go mod tidy -diff && go vet ./...
 	@git diff --exit-code -- . || { echo "make verify: the files above are not what the generators and formatters make of them; run make generate format and commit" >&2; exit 1; }

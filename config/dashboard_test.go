@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -8,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
@@ -62,5 +65,62 @@ func TestTheDashboardIsInstalled(t *testing.T) {
 	}
 	if _, err := render(t, ns.Name, "--set", "dashboard.enabled=true,dashboard.url=https://a.example,dashboard.oidc.issuer=https://id.example.com,dashboard.oidc.clientID=x,dashboard.oidc.groups={system:masters}"); err == nil {
 		t.Error("the chart lets the dashboard impersonate system:masters")
+	}
+}
+
+// The examples of what can stand in front of the dashboard are accepted as they are, and lead to what config/dashboard installs; the page shows what
+// is in them.
+func TestTheExamplesOfTheDashboardFit(t *testing.T) {
+	ns := playtest.New(t)
+	apply(t, ns, kustomize(t, ns, "dashboard"))
+	page := contents(t, "../docs/dashboard.md")
+	for _, example := range []string{"gateway", "oauth2-proxy"} {
+		file := "../examples/dashboard/" + example + ".yaml"
+		kubectl(t, ns, "apply", "--validate=strict", "-f", file)
+		if !strings.Contains(page, "](../examples/dashboard/"+example+".yaml)") {
+			t.Errorf("docs/dashboard.md does not lead to examples/dashboard/%s.yaml", example)
+		}
+		for _, o := range objects(t, []byte(contents(t, file))) {
+			if o.GetKind() == "HTTPRoute" {
+				leadsToAService(t, ns, o)
+			}
+		}
+	}
+	_, route, _ := strings.Cut(contents(t, "../examples/dashboard/gateway.yaml"), "\n")
+	if !strings.Contains(page, "```yaml\n"+route+"```\n") {
+		t.Error("docs/dashboard.md shows another HTTPRoute than examples/dashboard/gateway.yaml")
+	}
+	proxy := objects(t, []byte(contents(t, "../examples/dashboard/oauth2-proxy.yaml")))
+	args := arguments(t, proxy)
+	var dashboard corev1.Service
+	if err := ns.Client.Get(t.Context(), types.NamespacedName{Namespace: "argo-rollouts", Name: "argo-rollouts-dashboard"}, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("--upstream=http://%s.%s:%d", dashboard.Name, dashboard.Namespace, dashboard.Spec.Ports[0].Port); !slices.Contains(args, want) {
+		t.Errorf("oauth2-proxy is not started with %s but %q", want, args)
+	}
+}
+
+// leadsToAService: each backend of a route is a Service that was applied, at a port that it has.
+func leadsToAService(t *testing.T, ns *playtest.Namespace, route *unstructured.Unstructured) {
+	t.Helper()
+	rules, _, _ := unstructured.NestedSlice(route.Object, "spec", "rules")
+	found := 0
+	for _, rule := range rules {
+		backends, _, _ := unstructured.NestedSlice(rule.(map[string]any), "backendRefs")
+		for _, b := range backends {
+			backend := b.(map[string]any)
+			var service corev1.Service
+			if err := ns.Client.Get(t.Context(), types.NamespacedName{Namespace: route.GetNamespace(), Name: backend["name"].(string)}, &service); err != nil {
+				t.Fatal(err)
+			}
+			if port := backend["port"].(int64); !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return int64(p.Port) == port }) {
+				t.Errorf("%s leads to port %d of Service %s, which has %v", route.GetName(), port, service.Name, service.Spec.Ports)
+			}
+			found++
+		}
+	}
+	if found == 0 {
+		t.Errorf("%s leads nowhere", route.GetName())
 	}
 }

@@ -36,6 +36,7 @@ With --data-dir everything in the cluster, its address and its credentials survi
 	flags.BoolVar(&opts.Metrics, "metrics", opts.Metrics, "serve the resource-metrics API, for kubectl top and HorizontalPodAutoscalers")
 	flags.DurationVar(&opts.PodReadyAfter, "pod-ready-after", opts.PodReadyAfter, "how long a pod takes to become ready, unless it says so itself")
 	flags.StringVar(&opts.AuditLog, "audit-log", "", "log every request to this file, one JSON object a line")
+	flags.StringVar(&opts.AuthenticationConfig, "authentication-config", "", "AuthenticationConfiguration of the API server, a file that names OpenID Connect providers; it is read again when it changes")
 	flags.StringVar(&opts.LogFile, "log-file", "", "log of all components (default: playground.log in the data folder)")
 	flags.IntVarP(&opts.Verbosity, "v", "v", 0, "verbosity of that log, 0 to 10")
 	return cmd

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -27,6 +28,10 @@ type action struct {
 	Main, Grave bool
 	// Denied is why it is not to be had, empty if it is.
 	Denied string
+	// Slot is the place of its button, its name unless it shares one with its opposite.
+	Slot string
+	// idle is why it is not to be had where it has no meaning. Without it, its place is left to its opposite.
+	idle string
 
 	// about is what a decision for it is about: if that is another by the time it is confirmed, the person is asked again. What else changes,
 	// as a consequence of what one did before, changes nothing about the decision.
@@ -46,11 +51,13 @@ var actions = []action{
 			p, err := act.Promotion{}.Patch(ro)
 			return err == nil && (p.Status != nil || p.Spec != nil) && !ro.Status.Abort
 		},
+		idle: "There is nothing to promote.",
 		Does: "Continues the update: ends the current pause, or skips the step in progress.",
 		do:   promoting(act.Promotion{}),
 	},
 	{
 		Name: "promote-full", Past: "promoted in full", about: aboutUpdate, imagine: patched(act.Promotion{Full: true}.Patch), Label: "Promote in full", Key: "F", status: true, Grave: true, offered: updating,
+		idle: noUpdate,
 		Does: "Skips all remaining steps, pauses, and analyses. The new version takes over immediately.",
 		do:   promoting(act.Promotion{Full: true}),
 	},
@@ -60,6 +67,7 @@ var actions = []action{
 			i := ro.Status.CurrentStepIndex
 			return updating(ro, o) && canary != nil && (i == nil || int(*i) < len(canary.Steps))
 		},
+		idle: "No step is in progress.",
 		Does: "Counts the current step as done, whatever it waits for, analyses included.",
 		do:   promoting(act.Promotion{SkipStep: true}),
 	},
@@ -69,18 +77,19 @@ var actions = []action{
 		do:   patching(act.Patch{Spec: act.Fields{"paused": true}}, "paused"),
 	},
 	{
-		Name: "resume", Past: "resumed", about: aboutPause, imagine: patched(writing(act.Patch{Spec: act.Fields{"paused": false}})), Label: "Resume", Key: "h", offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { return ro.Spec.Paused },
+		Name: "resume", Past: "resumed", about: aboutPause, imagine: patched(writing(act.Patch{Spec: act.Fields{"paused": false}})), Label: "Resume", Slot: "pause", Key: "h", offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { return ro.Spec.Paused },
 		Does: "Removes spec.paused. The update continues where it is.",
 		do:   patching(act.Patch{Spec: act.Fields{"paused": false}}, "resumed"),
 	},
 	{
 		Name: "abort", Past: "aborted", about: aboutUpdate, imagine: patched(answered(act.Abort)), Label: "Abort", Key: "a", status: true, Grave: true,
 		offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { p, _ := act.Abort(ro); return p.Status != nil },
+		idle:    noUpdate,
 		Does:    "All traffic returns to the stable version. The rollout is Degraded until the spec changes or the update is retried.",
 		do:      steering(act.Abort),
 	},
 	{
-		Name: "retry", Past: "retried", about: aboutUpdate, imagine: patched(answered(act.Retry)), Label: "Retry", Key: "r", status: true,
+		Name: "retry", Past: "retried", about: aboutUpdate, imagine: patched(answered(act.Retry)), Label: "Retry", Slot: "abort", Key: "r", status: true,
 		offered: func(ro *v1alpha1.Rollout, _ view.Objects) bool { return ro.Status.Abort },
 		Does:    "Tries the aborted update again from its first step.",
 		do:      steering(act.Retry),
@@ -94,6 +103,7 @@ var actions = []action{
 	},
 	{
 		Name: "undo", Past: "undone", about: aboutTemplate, imagine: imagineUndo, Label: "Undo", Key: "z", offered: func(_ *v1alpha1.Rollout, o view.Objects) bool { return len(o.ReplicaSets) > 1 },
+		idle: "There is no earlier revision.",
 		Does: "Copies the pod template of an earlier revision into the rollout, which starts an update to it.",
 		do: func(ctx context.Context, c live.Client, name string, form url.Values, _ time.Time) (string, error) {
 			revision, err := revisionIn(form)
@@ -119,6 +129,8 @@ var actions = []action{
 		},
 	},
 }
+
+const noUpdate = "No update is in progress."
 
 // updating: there is a version that is not the stable one.
 func updating(ro *v1alpha1.Rollout, _ view.Objects) bool {
@@ -157,35 +169,33 @@ func revisionIn(form url.Values) (int64, error) {
 	return n, nil
 }
 
-// actionsOf are those that have a meaning now, the likely one first.
+// actionsOf are the buttons of a page. Each has a place that stays, so that nobody hits another one because something has happened meanwhile:
+// what has no meaning now is there, too, and says why.
 func (s *Server) actionsOf(ctx context.Context, p *person, o view.Objects) []action {
 	if s.ReadOnly {
 		return nil
 	}
 	rights := s.may(ctx, p, o.Rollout.Namespace)
+	waits := o.Rollout.Status.Phase == v1alpha1.RolloutPhasePaused
+	taken := map[string]bool{}
 	var offered []action
-	for _, a := range actions {
-		if a.offered != nil && !a.offered(o.Rollout, o) {
+	for _, a := range slices.Backward(actions) { // of two that share a place the later one is there only when it has a meaning
+		a.Slot = cmp.Or(a.Slot, a.Name)
+		means := a.offered == nil || a.offered(o.Rollout, o)
+		if taken[a.Slot] || !means && a.idle == "" {
 			continue
 		}
+		taken[a.Slot] = true
 		a.Denied = rights.spec
 		if a.status {
 			a.Denied = rights.status
 		}
+		if !means {
+			a.Denied = cmp.Or(a.Denied, a.idle)
+		}
+		a.Main = a.Name == "promote" && waits || a.Name == "retry" || a.Name == "resume"
 		offered = append(offered, a)
 	}
-	waits := o.Rollout.Status.Phase == v1alpha1.RolloutPhasePaused
-	for i := range offered {
-		offered[i].Main = offered[i].Name == "promote" && waits || offered[i].Name == "retry" || offered[i].Name == "resume"
-	}
-	slices.SortStableFunc(offered, func(a, b action) int {
-		switch {
-		case a.Main == b.Main:
-			return 0
-		case a.Main:
-			return -1
-		}
-		return 1
-	})
+	slices.Reverse(offered)
 	return offered
 }

@@ -110,12 +110,14 @@ type rolloutData struct {
 	// Unexplained is why there are none.
 	Unexplained string
 	// Outlook is how the update goes on, OutlookErr why that is not known.
-	Outlook     *view.Outlook
-	OutlookErr  error
-	Actions     []action
-	Path        []stepRow
-	Chart       template.HTML
-	Runs        []runData
+	Outlook    *view.Outlook
+	OutlookErr error
+	Actions    []action
+	Path       []stepRow
+	Chart      template.HTML
+	Runs       []runData
+	// Judged reports whether the spec asks for analyses, for which the page keeps room.
+	Judged      bool
 	Routes      []routeData
 	Events      []eventData
 	EventsError error
@@ -134,8 +136,9 @@ type stepRow struct {
 	view.Step
 	Number int
 	Icon   view.Icon
-	// Verdict is how the step went, where it measures.
+	// Verdict is how the step went, where it measures: Judged.
 	Verdict string
+	Judged  bool
 }
 
 type eventData struct {
@@ -169,7 +172,7 @@ func (s *Server) drawRollout(ctx context.Context, p *person, name types.Namespac
 	d.Actions = s.actionsOf(ctx, p, o)
 	d.Path = stepRows(o, d.Rollout)
 	d.Chart = weightChart(s.hub.history(name), now, d.Strategy == view.Canary)
-	d.Runs = runsOf(o.AnalysisRuns, o.Rollout)
+	d.Runs, d.Judged = runsOf(o.AnalysisRuns, o.Rollout), judged(&o.Rollout.Spec.Strategy)
 	for _, e := range detail.Events {
 		d.Events = append(d.Events, eventData{
 			At: live.EventTime(e).Time, Reason: e.Reason, Message: e.Message, Kind: e.InvolvedObject.Kind, Warning: e.Type == corev1.EventTypeWarning, Count: max(1, e.Count),
@@ -210,10 +213,18 @@ func objects[T metav1.Object](all []T) []metav1.Object {
 	return out
 }
 
+// judged reports whether a strategy has analyses.
+func judged(s *v1alpha1.RolloutStrategy) bool {
+	if b := s.BlueGreen; b != nil {
+		return b.PrePromotionAnalysis != nil || b.PostPromotionAnalysis != nil
+	}
+	return s.Canary != nil && (s.Canary.Analysis != nil || slices.ContainsFunc(s.Canary.Steps, func(step v1alpha1.CanaryStep) bool { return step.Analysis != nil }))
+}
+
 func stepRows(o view.Objects, r view.Rollout) []stepRow {
 	rows := make([]stepRow, len(r.Steps))
 	for i, step := range r.Steps {
-		rows[i] = stepRow{Step: step, Number: i + 1, Icon: view.IconIdle}
+		rows[i] = stepRow{Step: step, Number: i + 1, Icon: view.IconIdle, Judged: o.Rollout.Spec.Strategy.Canary.Steps[i].Analysis != nil}
 		switch step.State {
 		case view.StepDone:
 			rows[i].Icon = view.IconHealthy
@@ -230,6 +241,7 @@ func stepRows(o view.Objects, r view.Rollout) []stepRow {
 		if err != nil || i < 0 || i >= len(rows) || run.Labels[v1alpha1.PodTemplateHashLabel] != o.Rollout.Status.CurrentPodHash || !metav1.IsControlledBy(run, o.Rollout) {
 			continue
 		}
+		rows[i].Judged = true
 		rows[i].Verdict = strings.TrimSpace(string(run.Status.Phase) + " " + run.Status.Message)
 		if run.Status.Phase == v1alpha1.AnalysisPhaseFailed || run.Status.Phase == v1alpha1.AnalysisPhaseError {
 			rows[i].Icon = view.IconDegraded
@@ -250,7 +262,7 @@ type runData struct {
 type metricData struct {
 	Name, Provider, Query, Success, Failure, Message string
 	Status                                           view.Status
-	DryRun                                           bool
+	DryRun, Job                                      bool
 	Tally                                            string
 	Chart                                            template.HTML
 	Measurements                                     []v1alpha1.Measurement
@@ -296,6 +308,7 @@ func runOf(run *v1alpha1.AnalysisRun, newest int) runData {
 			Status: view.AnalysisStatus(r.Phase, r.Message), Tally: view.Tally{Successful: r.Successful, Failed: r.Failed, Inconclusive: r.Inconclusive, Error: r.Error}.String(),
 		}
 		one.Provider, one.Query = askedOf(m)
+		one.Job = m.Provider.Job != nil // which passes or fails, and measures no number
 		if i := slices.IndexFunc(d.AnalysisRun.Metrics, func(seen view.Metric) bool { return seen.Name == m.Name }); i >= 0 {
 			one.Query = cmp.Or(d.AnalysisRun.Metrics[i].Asked, one.Query)
 		}

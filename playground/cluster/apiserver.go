@@ -20,6 +20,8 @@ type apiServerOptions struct {
 	etcd     string
 	pki      *identities
 	audit    *audit
+	// logins is a file that names OpenID Connect providers, or nothing.
+	logins string
 }
 
 // apiServer is a kube-apiserver that is ready to run.
@@ -83,6 +85,7 @@ func apiServerFlags(opts apiServerOptions) *options.ServerRunOptions {
 	o.Authentication.ClientCert.ClientCA = opts.pki.authority.certFile
 	o.Authentication.ServiceAccounts.Issuers = []string{issuer}
 	o.Authentication.ServiceAccounts.KeyFiles = []string{opts.pki.tokens.keyFile}
+	o.Authentication.AuthenticationConfigFile = opts.logins
 	o.ServiceAccountSigningKeyFile = opts.pki.tokens.keyFile
 	// Not the node authorizer: the simulated nodes share one user.
 	o.Authorization.Modes = []string{"RBAC"}

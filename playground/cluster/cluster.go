@@ -23,6 +23,9 @@ type Options struct {
 	Kubeconfig string
 	// AuditLog is the file to which every request is logged, one JSON object a line. Empty: no audit.
 	AuditLog string
+	// AuthenticationConfig is the API server's file of that name (AuthenticationConfiguration), which it reads again when it changes. Empty: people
+	// have certificates, and ServiceAccounts tokens.
+	AuthenticationConfig string
 	// LogFile is where all components log. Empty: playground.log in the data folder.
 	LogFile string
 	// Verbosity of the components' log, as kubectl's -v.
@@ -107,6 +110,7 @@ func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 		etcd:     etcd.endpoint,
 		pki:      ids,
 		audit:    audit,
+		logins:   opts.AuthenticationConfig,
 	})
 	if err != nil {
 		return nil, err

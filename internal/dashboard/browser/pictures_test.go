@@ -25,8 +25,13 @@ import (
 // pictures is a folder to write screenshots into: make pictures.
 var pictures = flag.String("pictures", "", "folder to write a picture of each page into")
 
-// widths of a phone, of a laptop, and of a large screen, with the height of each.
-var widths = map[int64]int64{390: 844, 1280: 900, 2560: 1440}
+// all keeps pictures of the widest screen, too, to be looked at.
+var all = flag.Bool("all", false, "also write pictures of the width that docs/pictures does not have")
+
+// widths of a phone, of a laptop, of a large screen, and of a wall, with the height of each. Of the last no pictures are kept.
+var widths = map[int64]int64{390: 844, 1280: 900, 2560: 1440, wall: 2160}
+
+const wall = 3840
 
 // sight is a page to look at, in the scene.
 type sight struct {
@@ -55,8 +60,8 @@ func sights() map[string]sight {
 	}
 }
 
-// Each page on a phone, a laptop and a large screen, light and dark: nothing is wider than the screen, and axe-core finds nothing against
-// WCAG 2.2 AA. With -pictures each is kept.
+// Each page on a phone, a laptop, a large screen and a wall, light and dark: nothing is wider than the screen, pages fill most of it with lines that
+// can be read, and axe-core finds nothing against WCAG 2.2 AA. With -pictures each is kept.
 func TestEveryPage(t *testing.T) {
 	ctx := chromium(t)
 	ns := setScene(t)
@@ -76,14 +81,21 @@ func TestEveryPage(t *testing.T) {
 				if at.then != nil {
 					do(ctx, t, what, at.then)
 				}
-				if *pictures != "" {
+				if *pictures != "" && (width < wall || *all) {
 					keep(ctx, t, what)
 				}
-				var wide int64
+				var wide, empty, longest int64
 				var found []violation
-				do(ctx, t, what, chromedp.Evaluate(`document.documentElement.scrollWidth`, &wide), chromedp.Evaluate(axe, nil), chromedp.Evaluate(ask, &found, awaited))
+				do(ctx, t, what, chromedp.Evaluate(`document.documentElement.scrollWidth`, &wide),
+					chromedp.Evaluate(emptySides, &empty), chromedp.Evaluate(longestLine, &longest), chromedp.Evaluate(axe, nil), chromedp.Evaluate(ask, &found, awaited))
 				if wide > width {
 					t.Errorf("%s is %d pixels wide", what, wide)
+				}
+				if empty > width/5 && at.path != "tile/shop/storefront" {
+					t.Errorf("%s leaves %d of %d pixels empty at its sides", what, empty, width)
+				}
+				if longest > mostLetters {
+					t.Errorf("%s has a line with room for %d letters", what, longest)
 				}
 				for _, v := range found {
 					t.Errorf("%s: %s: %s", what, v.ID, v.Where)
@@ -92,6 +104,16 @@ func TestEveryPage(t *testing.T) {
 		}
 	}
 }
+
+// emptySides is how much of the width the page does not use, and longestLine how many letters fit into the longest line of running text.
+const (
+	emptySides  = `(m => Math.round(innerWidth - m.clientWidth))(document.querySelector('main'))`
+	longestLine = `Math.round(Math.max(0, ...[...document.querySelectorAll('main p, main .stay li')].filter(e => e.getClientRects().length).map(e => {
+		const range = document.createRange(); range.selectNodeContents(e)
+		return Math.max(0, ...[...range.getClientRects()].map(r => r.width)) / (parseFloat(getComputedStyle(e).fontSize) * .5)
+	})))`
+	mostLetters = 150
+)
 
 // violation is what axe-core finds.
 type violation struct{ ID, Where string }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -80,6 +81,34 @@ func TestNothingMovesWhenAListChanges(t *testing.T) {
 	}
 }
 
+// Rows stay where one looks for them, although the server orders them by urgency, until the person asks for the order, or is not there.
+func TestTheListIsSortedWhenAsked(t *testing.T) {
+	ctx := chromium(t)
+	ns := playtest.New(t)
+	ns.StartController()
+	for _, name := range []string{"api", "cart", "web"} {
+		ns.CreateRollout(strings.ReplaceAll(web, "web", name))
+		ns.WaitForRollout(name, "to be Healthy", playtest.Healthy)
+	}
+	s := serve(t, ns, ns.Name)
+	ordered := func(names ...string) chromedp.Action {
+		return browser.Holds(fmt.Sprintf("the order is %q", names), fmt.Sprintf(`[...document.querySelectorAll('#f-rows .name a')].map(a => a.textContent).join() === %q`, strings.Join(names, ",")))
+	}
+	offered := func(yes bool) chromedp.Action {
+		return browser.Holds(fmt.Sprintf("sorting again is offered: %v", yes), fmt.Sprintf(`document.querySelector('#again').hidden === %v`, !yes))
+	}
+	do(ctx, t, "open the list", chromedp.Navigate(s.link("")), shows("#link", "live"), ordered("api", "cart", "web"), offered(false))
+	ns.SetImage("web", "nginx:2")
+	do(ctx, t, "see it pause where it was", shows("#f-rows tr:last-child", "Paused"), ordered("api", "cart", "web"), offered(true))
+	do(ctx, t, "ask for the order", chromedp.Click("#again", chromedp.ByQuery), ordered("web", "api", "cart"), offered(false))
+	ns.SetImage("cart", "nginx:2")
+	do(ctx, t, "see another one pause", shows("#f-rows tr:last-child", "Paused"), ordered("web", "api", "cart"), offered(true))
+	do(ctx, t, "ask by a key", chromedp.KeyEvent("o"), ordered("cart", "web", "api"), offered(false))
+	ns.CreateRollout(strings.ReplaceAll(web, "web", "about"))
+	do(ctx, t, "see a new one last", ordered("cart", "web", "api", "about"), offered(true))
+	do(ctx, t, "go away for a minute", chromedp.Evaluate(`performance.now = (now => () => now() + 61000)(performance.now.bind(performance)); 0`, nil), ordered("cart", "web", "about", "api"), offered(false))
+}
+
 // Each key that the page answers is in the list that ? opens, and each in the list is answered somewhere.
 func TestKeysAreListed(t *testing.T) {
 	ctx := chromium(t)
@@ -91,7 +120,8 @@ func TestKeysAreListed(t *testing.T) {
 	ns.WaitForRollout("web", "to pause", playtest.Paused)
 	s := serve(t, ns, ns.Name)
 	var listed, answered []string
-	do(ctx, t, "open the list of keys", chromedp.Navigate(s.link("rollout/"+ns.Name+"/web")), shows("#link", "live"), shows(".actions", "Undo"), chromedp.KeyEvent("?"),
+	do(ctx, t, "open the list of keys", chromedp.Navigate(s.link("rollout/"+ns.Name+"/web")), shows("#link", "live"),
+		chromedp.WaitVisible(".actions a[data-key=z]", chromedp.ByQuery), chromedp.KeyEvent("?"),
 		chromedp.WaitVisible("#help[open]", chromedp.ByQuery),
 		chromedp.Evaluate(`[...document.querySelectorAll('#help kbd')].map(k => k.textContent)`, &listed),
 		chromedp.Evaluate(`[...document.querySelectorAll('[data-key]')].map(a => a.dataset.key)`, &answered))

@@ -32,10 +32,21 @@ import (
 // auditLog is where the API server logs every request.
 var auditLog = filepath.Join(os.TempDir(), fmt.Sprintf("sluice-login-audit-%d.log", os.Getpid()))
 
-func TestMain(m *testing.M) { playtest.MainWith(m, []string{"--audit-log", auditLog}) }
+func TestMain(m *testing.M) {
+	if err := trust(); err != nil {
+		panic(err)
+	}
+	playtest.MainWith(m, []string{"--audit-log", auditLog, "--authentication-config", trusted})
+}
 
 // audited waits until the API server's audit log says that the dashboard wrote to a Rollout in a person's name.
 func audited(t *testing.T, ns *playtest.Namespace, rollout, person, verb string) {
+	t.Helper()
+	logged(t, ns, rollout, verb, "system:serviceaccount:argo-rollouts:argo-rollouts-dashboard", person)
+}
+
+// logged waits until the API server's audit log says that a user wrote to a Rollout, as itself or as the one it impersonated.
+func logged(t *testing.T, ns *playtest.Namespace, rollout, verb, user, impersonated string) {
 	t.Helper()
 	ns.WaitUntil("an entry in the audit log", func() error {
 		text, err := os.ReadFile(auditLog)
@@ -52,7 +63,7 @@ func audited(t *testing.T, ns *playtest.Namespace, rollout, person, verb string)
 			if json.Unmarshal([]byte(line), &entry) != nil || entry.ObjectRef.Resource != "rollouts" || entry.ObjectRef.Namespace != ns.Name || entry.ObjectRef.Name != rollout || entry.Verb != verb {
 				continue
 			}
-			if entry.User.Username == "system:serviceaccount:argo-rollouts:argo-rollouts-dashboard" && entry.ImpersonatedUser.Username == person && entry.ResponseStatus.Code == http.StatusOK {
+			if entry.User.Username == user && entry.ImpersonatedUser.Username == impersonated && entry.ResponseStatus.Code == http.StatusOK {
 				return nil
 			}
 		}

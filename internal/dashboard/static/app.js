@@ -19,6 +19,7 @@ function morph(to, from) {
     const chosen = name === 'open' && to.nodeName === 'DETAILS' // by the person
     if (!from.hasAttribute(name) && !chosen) to.removeAttribute(name)
   }
+  if (to.hasAttribute('data-whole')) return to.replaceChildren(...from.childNodes) // another text: its paragraphs are not those before, moved
   if (to.nodeName === 'INPUT' || to.nodeName === 'SELECT' && to === document.activeElement) return // what is being typed stays
   morphChildren(to, from)
 }
@@ -54,10 +55,36 @@ function put({ id, html, outer }) {
   const target = document.getElementById(id)
   if (!target) return
   const from = parsed(html, target.nodeName === 'TBODY' || target.nodeName === 'TR')
+  if (id === 'f-rows') settle(target, from)
   times(from)
   if (outer) morph(target, from.firstElementChild)
   else morphChildren(target, from)
 }
+
+// A row that changes stays where it is, or one would click on another. The list takes the server's order when it is asked to, or when nobody has
+// touched the page for a minute. Rows that are new are last until then.
+
+const again = $('#again')
+let anyOrder = true, touched = performance.now()
+
+function settle(shown, wanted) {
+  const place = new Map([...shown.children].map((row, i) => [row.id, i]))
+  const rows = [...wanted.children], known = rows.some(row => place.has(row.id))
+  const kept = rows.toSorted((a, b) => (place.get(a.id) ?? Infinity) - (place.get(b.id) ?? Infinity) || 0)
+  const same = kept.every((row, i) => row === rows[i])
+  if (!anyOrder && known && !same) wanted.replaceChildren(...kept)
+  if (again) again.hidden = anyOrder || !known || same
+  anyOrder = false
+}
+
+function sortAgain() {
+  anyOrder = true
+  follow() // the server begins with all of the page
+}
+
+again?.addEventListener('click', sortAgain)
+for (const event of ['pointermove', 'pointerdown', 'keydown', 'scroll']) addEventListener(event, () => { touched = performance.now() }, { passive: true })
+setInterval(() => { if (again && !again.hidden && performance.now() - touched > 60000) sortAgain() }, 1000)
 
 // Times in the viewer's zone, numbers as the viewer writes them.
 
@@ -131,7 +158,7 @@ async function retry() {
 }
 
 document.addEventListener('visibilitychange', () => {
-  if (document.hidden) { stream?.close(); clearTimeout(waiting) } else follow()
+  if (document.hidden) { stream?.close(); clearTimeout(waiting) } else { anyOrder = true; follow() }
 })
 addEventListener('pagehide', () => stream?.close())
 addEventListener('pageshow', e => { if (e.persisted) follow() })
@@ -180,6 +207,7 @@ document.addEventListener('input', e => {
   typing = setTimeout(() => {
     const query = new URLSearchParams([...new FormData(form)].filter(([, v]) => v))
     history.replaceState(null, '', '?' + query)
+    anyOrder = true
     follow()
   }, 250)
 })
@@ -207,6 +235,7 @@ document.addEventListener('keydown', e => {
     case 'j': case 'ArrowDown': if ($('tr.row')) { done(); move(1) } return
     case 'k': case 'ArrowUp': if ($('tr.row')) { done(); move(-1) } return
     case 'u': return $('.trail a')?.click()
+    case 'o': return again && !again.hidden && sortAgain()
   }
   const action = all('[data-key]').find(a => a.dataset.key === e.key)
   if (action) { done(); action.click() }
