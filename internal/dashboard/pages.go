@@ -172,7 +172,7 @@ func (s *Server) drawRollout(ctx context.Context, p *person, name types.Namespac
 	d.Actions = s.actionsOf(ctx, p, o)
 	d.Path = stepRows(o, d.Rollout)
 	d.Chart = weightChart(s.hub.history(name), now, d.Strategy == view.Canary)
-	d.Runs, d.Judged = runsOf(o.AnalysisRuns, o.Rollout), judged(&o.Rollout.Spec.Strategy)
+	d.Runs, d.Judged = runsOf(o.AnalysisRuns, o.Rollout), analyzed(&o.Rollout.Spec.Strategy)
 	for _, e := range detail.Events {
 		d.Events = append(d.Events, eventData{
 			At: live.EventTime(e).Time, Reason: e.Reason, Message: e.Message, Kind: e.InvolvedObject.Kind, Warning: e.Type == corev1.EventTypeWarning, Count: max(1, e.Count),
@@ -213,8 +213,8 @@ func objects[T metav1.Object](all []T) []metav1.Object {
 	return out
 }
 
-// judged reports whether a strategy has analyses.
-func judged(s *v1alpha1.RolloutStrategy) bool {
+// analyzed reports whether a strategy has analyses.
+func analyzed(s *v1alpha1.RolloutStrategy) bool {
 	if b := s.BlueGreen; b != nil {
 		return b.PrePromotionAnalysis != nil || b.PostPromotionAnalysis != nil
 	}

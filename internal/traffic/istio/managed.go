@@ -124,6 +124,12 @@ func (s *service) note() {
 	for _, d := range s.experiments() {
 		n.Added = append(n.Added, d.Service)
 	}
+	if len(n.Services)+len(n.Added) > 0 {
+		n.Stable = s.want.Stable.Service
+		if s.subsets() {
+			n.Subsets = []string{s.spec.DestinationRule.Stable, s.spec.DestinationRule.Canary}
+		}
+	}
 	s.notes.Set(s.owner, n)
 }
 

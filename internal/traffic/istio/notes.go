@@ -13,6 +13,10 @@ type mark struct {
 	Routes []string `json:"routes,omitempty"`
 	// Services are those besides the stable one that it gives weight to.
 	Services []string `json:"services,omitempty"`
+	// Stable is the Service that has the rest, while there are others.
+	Stable string `json:"stable,omitempty"`
+	// Subsets are those of the stable version and of the canary, in this order, where subsets tell the versions apart.
+	Subsets []string `json:"subsets,omitempty"`
 	// Added are those of them whose destinations it added.
 	Added []string `json:"added,omitempty"`
 	// Cookie is the one that its destinations set.

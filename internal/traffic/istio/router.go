@@ -138,6 +138,16 @@ func (r router) Release(object *unstructured.Unstructured) *unstructured.Unstruc
 	return object
 }
 
+// Return implements [traffic.Returner].
+func (r router) Return(object *unstructured.Unstructured) *unstructured.Unstructured {
+	if object.GroupVersionKind() != VirtualService {
+		return object
+	}
+	s := open(r, object, traffic.Split{})
+	s.toStable()
+	return s.close()
+}
+
 // Kinds are those of the objects that the router writes.
 func Kinds() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{DestinationRule, VirtualService}

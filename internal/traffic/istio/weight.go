@@ -182,6 +182,54 @@ func (s *service) sibling(list []any, name string) string {
 	return s.hostOf(name)
 }
 
+// toStable gives the weights of the Rollout's destinations to that of the stable version, in each route that has one. Which these are the notes say:
+// the spec no longer does.
+func (s *service) toStable() {
+	for _, list := range [][]any{s.http, s.list("tls"), s.list("tcp")} {
+		for _, of := range list {
+			of, _ := of.(route)
+			var mine []map[string]any
+			var keeps map[string]any
+			total := int64(0)
+			for _, entry := range destinations(of) {
+				is := s.noted(entry)
+				if is == foreign {
+					continue
+				}
+				entry := entry.(map[string]any)
+				mine, total = append(mine, entry), total+min(percent, max(0, number(entry["weight"])))
+				if is == stable && keeps == nil {
+					keeps = entry
+				}
+			}
+			if keeps == nil {
+				continue // a route of people's own, for the canary alone
+			}
+			for _, entry := range mine {
+				setWeight(entry, 0)
+			}
+			setWeight(keeps, int32(min(percent, total)))
+		}
+	}
+}
+
+// noted tells what a destination was for when the notes were made.
+func (s *service) noted(entry any) part {
+	of, _ := entry.(map[string]any)
+	destination, _ := of["destination"].(map[string]any)
+	subset, _ := destination["subset"].(string)
+	name := s.serviceOf(destination)
+	switch subsets := s.mine.Subsets; {
+	case len(subsets) == 2 && names(subsets[1:], subset), names(s.mine.Services, name):
+		return canary
+	case len(subsets) == 2 && names(subsets[:1], subset), name != "" && name == s.mine.Stable:
+		return stable
+	case names(s.mine.Added, name):
+		return experiment
+	}
+	return foreign
+}
+
 // number reads a whole number. One that is not there is 0, and what is none is negative.
 func number(value any) int64 {
 	switch n := value.(type) {
