@@ -74,7 +74,8 @@ func (s *Server) write(w http.ResponseWriter, status int, name string, l layout,
 			Script, Style                      string
 			CSRF                               string
 			ReadOnly                           bool
-		}{l, body, s.path(), s.Cluster, buildinfo.Version(), s.Client.Namespace, s.asset("app.js"), s.asset("style.css"), s.guard.csrf(l.session), s.ReadOnly})
+			Login                              bool // which can be ended here
+		}{l, body, s.path(), s.Cluster, buildinfo.Version(), s.Client.Namespace, s.asset("app.js"), s.asset("style.css"), s.guard.csrf(l.session), s.ReadOnly, s.Door != nil && s.Door.Login()})
 		body = page
 	}
 	if err != nil {

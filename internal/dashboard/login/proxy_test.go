@@ -78,8 +78,8 @@ func TestBehindAProxyThatLogsPeopleIn(t *testing.T) {
 			p.is("sam@example.com", "rollouts-users")
 			sam := (&office{t: t, provider: p, web: gateway}).browser()
 			sam.until(path, `aria-disabled="true"`)
-			if status, page := sam.send("POST", path+"/abort", sam.form(path+"/abort"), nil); status == http.StatusOK || !strings.Contains(page, "sam@example.com") {
-				t.Errorf("sam, who may only look, aborts: %d %s", status, page)
+			if status, page := sam.send("POST", path+"/pause", sam.form(path+"/pause"), nil); status != http.StatusBadGateway || !strings.Contains(page, "sam@example.com&#34; cannot patch") {
+				t.Errorf("sam, who may only look, pauses: %d %s", status, page)
 			}
 		})
 	}
