@@ -114,8 +114,8 @@ func leadsToAService(t *testing.T, ns *playtest.Namespace, route *unstructured.U
 			if err := ns.Client.Get(t.Context(), types.NamespacedName{Namespace: route.GetNamespace(), Name: backend["name"].(string)}, &service); err != nil {
 				t.Fatal(err)
 			}
-			if port := backend["port"].(int64); !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return int64(p.Port) == port }) {
-				t.Errorf("%s leads to port %d of Service %s, which has %v", route.GetName(), port, service.Name, service.Spec.Ports)
+			if port := fmt.Sprint(backend["port"]); !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return fmt.Sprint(p.Port) == port }) {
+				t.Errorf("%s leads to port %s of Service %s, which has %v", route.GetName(), port, service.Name, service.Spec.Ports)
 			}
 			found++
 		}
