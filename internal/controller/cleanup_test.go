@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/internal/playtest"
 	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/traffic/nginx"
 )
 
 // Whatever a router has put into an object of other people goes when the Rollout is deleted during an update, no longer has the router, or has
@@ -17,6 +19,11 @@ import (
 func TestRoutersCleanUpAfterThemselves(t *testing.T) {
 	t.Parallel()
 	const another = `{"gatewayAPI":{"httpRoute":"another"}}`
+	all := maps.Clone(listed)
+	withNginx := all["ambassador"]
+	withNginx.yaml, withNginx.made = `{nginx: {stableIngress: web}}`, sim.Ingress("web", "web-stable")
+	withNginx.kind, withNginx.name = nginx.GVK, "web-web-canary"
+	all["nginx"] = withNginx
 	for end, leave := range map[string]func(*playtest.Namespace, string){
 		"deleted": func(ns *playtest.Namespace, _ string) { ns.DeleteRollout("web") },
 		"removed": func(ns *playtest.Namespace, _ string) {
@@ -26,7 +33,7 @@ func TestRoutersCleanUpAfterThemselves(t *testing.T) {
 			ns.Patch("web", `{"spec":{"strategy":{"canary":{"trafficRouting":{"`+key+`":null,`+strings.TrimPrefix(another, "{")+`}}}}`)
 		},
 	} {
-		for key, router := range listed {
+		for key, router := range all {
 			t.Run(end+" "+key, func(t *testing.T) {
 				t.Parallel()
 				ns := playtest.New(t)
@@ -51,6 +58,9 @@ func TestRoutersCleanUpAfterThemselves(t *testing.T) {
 				}
 				ns.WaitForRoute(router.made.GroupVersionKind(), "web", "to have nothing of the Rollout's", func(o *unstructured.Unstructured) bool {
 					text, err := json.Marshal(o.Object["metadata"].(map[string]any)["annotations"])
+					if key == "istio" && end != "deleted" && !sendsAllTo(o, "web-stable") {
+						return false
+					}
 					return err == nil && !strings.Contains(string(text), "argoproj.io/") && o.GetAnnotations()["example.com/notes"] == "of people"
 				})
 				if router.kind.Kind != "" {
@@ -59,4 +69,19 @@ func TestRoutersCleanUpAfterThemselves(t *testing.T) {
 			})
 		}
 	}
+}
+
+// sendsAllTo reports whether the destinations of a VirtualService's first route leave everything to one host.
+func sendsAllTo(o *unstructured.Unstructured, host string) bool {
+	routes, _, _ := unstructured.NestedSlice(o.Object, "spec", "http")
+	if len(routes) == 0 {
+		return false
+	}
+	list, _, _ := unstructured.NestedSlice(routes[0].(map[string]any), "route")
+	weights := map[string]string{}
+	for _, entry := range list {
+		at, _, _ := unstructured.NestedString(entry.(map[string]any), "destination", "host")
+		weights[at] = fmt.Sprint(entry.(map[string]any)["weight"])
+	}
+	return maps.Equal(map[string]string{host: "100", "web-canary": "0"}, weights)
 }
