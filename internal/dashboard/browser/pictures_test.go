@@ -63,45 +63,52 @@ func sights() map[string]sight {
 // Each page on a phone, a laptop, a large screen and a wall, light and dark: nothing is wider than the screen, pages fill most of it with lines that
 // can be read, and axe-core finds nothing against WCAG 2.2 AA. With -pictures each is kept.
 func TestEveryPage(t *testing.T) {
-	ctx := chromium(t)
 	ns := setScene(t)
 	s := serve(t, ns, ns.Name)
 	axe := axeScript(t)
-	do(ctx, t, "enter", chromedp.Navigate(s.link("")), shows("#link", "live"))
 	for _, width := range slices.Sorted(maps.Keys(widths)) {
-		for _, theme := range []string{"light", "dark"} {
-			do(ctx, t, "resize", chromedp.EmulateViewport(width, widths[width], func(p *emulation.SetDeviceMetricsOverrideParams, _ *emulation.SetTouchEmulationEnabledParams) {
-				p.Mobile = width < 500
-			}), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
-				{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-			}))
-			for name, at := range sights() {
-				what := fmt.Sprintf("%s-%d-%s", name, width, theme)
-				do(ctx, t, what, chromedp.Navigate("http://"+s.addr+"/rollouts/"+at.path), shows(at.ready, at.text))
-				if at.then != nil {
-					do(ctx, t, what, at.then)
-				}
-				if *pictures != "" && (width < wall || *all) {
-					keep(ctx, t, what)
-				}
-				var wide, empty, longest int64
-				var found []violation
-				do(ctx, t, what, chromedp.Evaluate(`document.documentElement.scrollWidth`, &wide),
-					chromedp.Evaluate(emptySides, &empty), chromedp.Evaluate(longestLine, &longest), chromedp.Evaluate(axe, nil), chromedp.Evaluate(ask, &found, awaited))
-				if wide > width {
-					t.Errorf("%s is %d pixels wide", what, wide)
-				}
-				if empty > width/5 && at.path != "tile/shop/storefront" {
-					t.Errorf("%s leaves %d of %d pixels empty at its sides", what, empty, width)
-				}
-				if longest > mostLetters {
-					t.Errorf("%s has a line with room for %d letters", what, longest)
-				}
-				for _, v := range found {
-					t.Errorf("%s: %s: %s", what, v.ID, v.Where)
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
+			ctx := chromium(t)
+			do(ctx, t, "enter", chromedp.Navigate(s.link("")), shows("#link", "live"))
+			for _, theme := range []string{"light", "dark"} {
+				do(ctx, t, "resize", chromedp.EmulateViewport(width, widths[width], func(p *emulation.SetDeviceMetricsOverrideParams, _ *emulation.SetTouchEmulationEnabledParams) {
+					p.Mobile = width < 500
+				}), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
+					{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+				}))
+				for name, at := range sights() {
+					inspect(ctx, t, s, axe, fmt.Sprintf("%s-%d-%s", name, width, theme), width, at)
 				}
 			}
-		}
+		})
+	}
+}
+
+// inspect opens a page, keeps a picture of it, and looks for what is wrong there.
+func inspect(ctx context.Context, t *testing.T, s *served, axe, what string, width int64, at sight) {
+	t.Helper()
+	do(ctx, t, what, chromedp.Navigate("http://"+s.addr+"/rollouts/"+at.path), shows(at.ready, at.text))
+	if at.then != nil {
+		do(ctx, t, what, at.then)
+	}
+	if *pictures != "" && (width < wall || *all) {
+		keep(ctx, t, what)
+	}
+	var wide, empty, longest int64
+	var found []violation
+	do(ctx, t, what, chromedp.Evaluate(`document.documentElement.scrollWidth`, &wide), chromedp.Evaluate(emptySides, &empty), chromedp.Evaluate(longestLine, &longest),
+		chromedp.Evaluate(axe, nil), chromedp.Evaluate(ask, &found, awaited))
+	if wide > width {
+		t.Errorf("%s is %d pixels wide", what, wide)
+	}
+	if empty > width/5 {
+		t.Errorf("%s leaves %d of %d pixels empty at its sides", what, empty, width)
+	}
+	if longest > mostLetters {
+		t.Errorf("%s has a line of %d letters", what, longest)
+	}
+	for _, v := range found {
+		t.Errorf("%s: %s: %s", what, v.ID, v.Where)
 	}
 }
 
