@@ -124,7 +124,7 @@ func TestAReleaseByHand(t *testing.T) {
 	s := serve(t, ns, ns.Name)
 
 	do(ctx, t, "open the list", chromedp.Navigate(s.link("")), shows("#f-rows", "web"), shows("#f-rows", "Healthy"), shows("#link", "live"))
-	do(ctx, t, "open the rollout by keys", chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"), shows("h1", "web"), shows("#f-now", "It is not waiting for anything"))
+	do(ctx, t, "open the rollout by keys", chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"), shows("h1", "web"), shows("#link", "live"), shows("#f-now", "It is not waiting for anything"))
 
 	do(ctx, t, "set the image", chromedp.KeyEvent("i"), chromedp.WaitVisible("#ask[open] input[name=image-nginx]", chromedp.ByQuery),
 		chromedp.SetValue("#ask[open] input[name=image-nginx]", "nginx:2", chromedp.ByQuery), confirm(), shows("#ask", "nginx from nginx:1 to nginx:2"),
