@@ -20,7 +20,6 @@ import (
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/sluice-delivery/sluice/internal/playtest"
@@ -211,23 +210,12 @@ func owner(t *testing.T, pid int) uint32 {
 	return info.Sys().(*syscall.Stat_t).Uid
 }
 
-// viewer is a ServiceAccount that may list Rollouts.
+// viewer is the token of a ServiceAccount that may list Rollouts.
 func viewer(t *testing.T, ns *playtest.Namespace) (token string) {
 	t.Helper()
+	ns.As("viewer", rbacv1.PolicyRule{Verbs: []string{"list"}, APIGroups: []string{"argoproj.io"}, Resources: []string{"rollouts"}})
 	config, err := clientcmd.BuildConfigFromFlags("", ns.KubeconfigOf("viewer"))
 	if err != nil {
-		t.Fatal(err)
-	}
-	meta := metav1.ObjectMeta{Namespace: ns.Name, Name: "viewer"}
-	role := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{Verbs: []string{"list"}, APIGroups: []string{"argoproj.io"}, Resources: []string{"rollouts"}}}}
-	binding := &rbacv1.RoleBinding{
-		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: ns.Name, Name: "viewer"}},
-	}
-	if err := ns.Client.Create(t.Context(), role); err != nil {
-		t.Fatal(err)
-	}
-	if err := ns.Client.Create(t.Context(), binding); err != nil {
 		t.Fatal(err)
 	}
 	return config.BearerToken
