@@ -117,7 +117,7 @@ spec:
   analyses: [{name: rate, templateName: rate, requiredForCompletion: true}]
 `
 
-// A page that somebody looks at stays where it is while a real update goes on and is aborted: the browser itself measures how far things move, on
+// A page that someone looks at stays where it is while a real update goes on and is aborted: the browser itself measures how far things move, on
 // a laptop and on a phone, on each kind of page.
 func TestNothingMovesDuringAnUpdate(t *testing.T) {
 	for name, size := range map[string][2]int64{"laptop": {1280, 900}, "phone": {390, 844}} {
