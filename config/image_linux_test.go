@@ -48,7 +48,7 @@ func TestTheImageOfTheDashboardRuns(t *testing.T) {
 	before := files(t, root)
 	addr := "127.0.0.1:" + strconv.Itoa(ns.FreePort())
 	cmd := exec.CommandContext(t.Context(), "/sluice-dashboard", append(arguments(t, objects), "--listen="+addr)...)
-	cmd.Env, cmd.Dir, cmd.Stderr, cmd.SysProcAttr = append(env, "GOMEMLIMIT=230MiB"), "/", os.Stderr, contained(root)
+	cmd.Env, cmd.Dir, cmd.Stderr, cmd.SysProcAttr = slices.Concat(env, []string{"GOMEMLIMIT=230MiB"}), "/", os.Stderr, contained(root)
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("start the program as user %d in a folder of its own: %v", nonroot, err)
 	}
