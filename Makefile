@@ -7,7 +7,7 @@ include notifier/build.mk
 VERSION ?=
 ldflags := $(if $(VERSION),-X github.com/sluice-delivery/sluice/internal/buildinfo.version=$(VERSION))
 
-LINT = go tool -modfile=go.tools.mod golangci-lint
+LINT = go tool -modfile=hack/tools/go.mod golangci-lint
 
 # Without cgo: programs that run anywhere, at two thirds of the size (with it the linker keeps every symbol for package plugin,
 # which kubectl's libraries import), and every package is compiled once for programs and tests.
@@ -138,7 +138,7 @@ release: ## Build a release into dist/, twice, and compare: programs, bills of m
 
 .PHONY: vulncheck
 vulncheck: ## Look for known vulnerabilities in what is called; needs network, or GOVULNDB=file:///FOLDER
-	go tool -modfile=go.tools.mod govulncheck $(if $(GOVULNDB),-db $(GOVULNDB)) ./... || { echo "make vulncheck: it found something, or could not look: the database is https://vuln.go.dev, or a copy at GOVULNDB=file:///FOLDER" >&2; exit 1; }
+	go tool -modfile=hack/tools/go.mod govulncheck $(if $(GOVULNDB),-db $(GOVULNDB)) ./... || { echo "make vulncheck: it found something, or could not look: the database is https://vuln.go.dev, or a copy at GOVULNDB=file:///FOLDER" >&2; exit 1; }
 
 .PHONY: explore-playground
 explore-playground: export SLUICE_BIN = $(CURDIR)/bin
@@ -169,14 +169,14 @@ site: ## Build the documentation as a static site with search into dist/site (ne
 .PHONY: format
 format: ## Format the code
 	$(LINT) fmt ./...
-	cd playground && go tool -modfile=../go.tools.mod golangci-lint fmt ./...
-	cd notifier && go tool -modfile=../go.tools.mod golangci-lint fmt ./...
+	cd playground && go tool -modfile=../hack/tools/go.mod golangci-lint fmt ./...
+	cd notifier && go tool -modfile=../hack/tools/go.mod golangci-lint fmt ./...
 
 .PHONY: lint
 lint: ## Run the linters
 	$(LINT) run ./...
-	cd playground && go tool -modfile=../go.tools.mod golangci-lint run ./...
-	cd notifier && go tool -modfile=../go.tools.mod golangci-lint run ./...
+	cd playground && go tool -modfile=../hack/tools/go.mod golangci-lint run ./...
+	cd notifier && go tool -modfile=../hack/tools/go.mod golangci-lint run ./...
 	hack/same-versions.sh
 	go run ./hack/rooms internal/plan internal/experiment internal/analysis internal/change
 	go run ./hack/words AGENTS.md hack/words/todo.txt .
@@ -191,6 +191,8 @@ verify: generate format lint ## Regenerate, format and lint, and demand that thi
 	cd hack/oauth2proxy && go mod tidy -diff
 	cd hack/prometheus && go mod tidy -diff
 	cd hack/release && go mod tidy -diff && go vet ./...
+	cd hack/tools && go mod tidy -diff
+	cd hack/tools/helm && go mod tidy -diff
 	@git diff --exit-code -- . || { echo "make verify: the files above are not what the generators and formatters make of them; run make generate format and commit" >&2; exit 1; }
 	@test -z "$$(git status --porcelain)" || { git status --short; echo "make verify: files that git does not know; add or ignore them" >&2; exit 1; }
 

@@ -1,6 +1,6 @@
 # Generates what follows from the types in api/: their deep copies and the CRDs. Included by the Makefile.
 
-CONTROLLER_GEN = go tool -modfile=go.tools.mod controller-gen
+CONTROLLER_GEN = go tool -modfile=hack/tools/go.mod controller-gen
 
 .PHONY: generate-api
 generate-api: ## Regenerate deep copies and CRDs from the types in api/

@@ -252,7 +252,7 @@ func helm(t *testing.T, ns *playtest.Namespace, flags ...string) []*unstructured
 // render runs `helm template`.
 func render(t *testing.T, release string, flags ...string) ([]byte, error) {
 	t.Helper()
-	args := append([]string{"tool", "-modfile=go.helm.mod", "helm", "template", release, "charts/sluice", "--namespace", release, "--include-crds"}, flags...)
+	args := append([]string{"tool", "-modfile=hack/tools/helm/go.mod", "helm", "template", release, "charts/sluice", "--namespace", release, "--include-crds"}, flags...)
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = playtest.Root()
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -123,7 +123,7 @@ func (p *Progress) Begin(hash string) {
 }
 
 // goesBackFast reports whether the update goes back to a version that needs no trial: one that still runs, and is within the rollback
-// window, or, with blue-green, has all its pods still since its delay has not passed (A10.4, A11).
+// window, or, with blue-green, has all its pods still since its delay has not passed.
 func (p *Progress) goesBackFast() bool {
 	if p.world.New.Desired() == 0 || p.State() == Settled {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/alb"
 )
 
-// The texts that other tools, and controllers that take over, find in the annotations (wire.md 1.2 and 1.10).
+// The texts that other tools, and controllers that take over, find in the annotations.
 func TestVectors(t *testing.T) {
 	ingress := func() *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{

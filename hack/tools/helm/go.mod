@@ -1,4 +1,5 @@
-module github.com/sluice-delivery/sluice
+// Helm, with which a test renders the chart. A module of its own, so that nothing that ships depends on it, nor on the versions that the linter needs.
+module github.com/sluice-delivery/sluice/hack/tools/helm
 
 go 1.26.0
 
