@@ -139,7 +139,7 @@ func measured(t *testing.T, page string) string {
 		t.Errorf("the example is not successful:\n%s", out)
 	}
 	page = replaceText(page, out)
-	table := "<!-- answers -->\n| answer | measurement |\n|---|---|\n"
+	table := "<!-- answers -->\n| response | measurement |\n|---|---|\n"
 	for _, w := range weather {
 		lines := strings.Split(strings.TrimSpace(do("measure", input+w.answers)), "\n")
 		i := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "->") && !strings.HasPrefix(line, "   ") })

@@ -60,11 +60,16 @@ export default defineConfig({
   markdown: {
     // The pages are written for GitHub, where braces and angle brackets are text. Vue would compile them.
     html: false,
+    languageAlias: { sse: 'txt' },
     config: (md) => {
       for (const name of ['text', 'code_inline', 'code_block'] as const) {
         const render = md.renderer.rules[name]!
         md.renderer.rules[name] = (...args) => render(...args).replaceAll('{{', '&#123;&#123;')
       }
+      // Comments mark what tests write into a page.
+      md.core.ruler.before('normalize', 'comments', (state) => {
+        state.src = state.src.replace(/^<!--.*-->$/gm, '')
+      })
       md.core.ruler.push('sluice', (state) => {
         const page: string = state.env.path ?? state.env.relativePath
         for (const block of state.tokens) {
