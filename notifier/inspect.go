@@ -42,8 +42,8 @@ func inspectors(c *cluster) []*cobra.Command {
 func newLint(s *source) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use: "lint", Short: "Report the entries of the configuration that cannot be used", Args: cobra.NoArgs,
-		Long: "Report the entries of the configuration that cannot be used, or do nothing. The exit status is 1 if there are any, except with --output json.",
+		Use: "lint", Short: "Report entries of the configuration that are invalid or have no effect", Args: cobra.NoArgs,
+		Long: "Report entries of the configuration that are invalid or have no effect. The exit status is 1 if there are any, except with --output json.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := s.config(cmd.Context())
 			if err != nil {

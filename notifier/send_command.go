@@ -30,9 +30,9 @@ func newSend(s *source) *cobra.Command {
 		dry      bool
 	)
 	cmd := &cobra.Command{
-		Use: "send ROLLOUT", Short: "Send, or show, the messages that a Rollout's subscriptions lead to now", Args: cobra.ExactArgs(1),
+		Use: "send ROLLOUT", Short: "Send or print the messages that a Rollout's subscriptions produce now", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: s.complete(nil),
-		Long: `Send the messages to which the subscriptions of a Rollout lead as it is now: for triggers that are named after events, about the latest such event; for
+		Long: `Send the messages that the subscriptions of a Rollout produce in its current state: for triggers that are named after events, about the latest such event; for
 all others, if their condition is true. What was sent before is sent again, and nothing is recorded.
 
 With --dry-run, the messages are printed as YAML, one document each; comments name the trigger and the destination, or say why nothing would be sent.`,

@@ -28,7 +28,7 @@ func kubeconfigCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kubeconfig --service-account NAMESPACE/NAME",
 		Short: "Print a kubeconfig with which a program runs as a service account",
-		Long: `Prints a kubeconfig whose user is a service account of the cluster, by a token of the kind that pods get. A program that is
+		Long: `Prints a kubeconfig that logs in as a service account of the cluster, with a token such as pods get. A program that is
 started with it has exactly the rights that RBAC gives the service account.
 
 The cluster is that of --data-dir, or of --kubeconfig, or of $KUBECONFIG.`,

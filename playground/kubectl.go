@@ -24,7 +24,7 @@ func runKubectl(args []string) {
 func kubectlCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                "kubectl",
-		Short:              "The real kubectl, for those who have none",
+		Short:              "Run kubectl, which is built in",
 		DisableFlagParsing: true,
 		Run:                func(_ *cobra.Command, args []string) { runKubectl(append([]string{"kubectl"}, args...)) },
 	}

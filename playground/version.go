@@ -10,7 +10,7 @@ import (
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "The version of Kubernetes in here",
+		Short: "Print the version of Kubernetes",
 		Args:  usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "Kubernetes %s\n", version.Get().GitVersion)

@@ -51,7 +51,7 @@ func newCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:           "sluice-controller",
-		Short:         "Carry out Rollouts: canary and blue-green updates of pods in a Kubernetes cluster",
+		Short:         "Run canary and blue-green updates of pods in a Kubernetes cluster",
 		Args:          noArguments,
 		SilenceUsage:  true,
 		SilenceErrors: true,

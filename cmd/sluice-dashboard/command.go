@@ -48,7 +48,7 @@ func newCommand() *cobra.Command {
 	var s settings
 	cmd := &cobra.Command{
 		Use:   "sluice-dashboard",
-		Short: "Show the Rollouts of a cluster in the browser, to everyone what they may see",
+		Short: "Serve a dashboard of the Rollouts in a cluster, where users see what RBAC lets them read",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return &usageError{fmt.Errorf("the dashboard takes flags only, not %q", args)}
@@ -71,27 +71,27 @@ func newCommand() *cobra.Command {
 
 func (s *settings) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.url, "url", "", "`URL` where people reach the dashboard, such as https://rollouts.example.com/rollouts; it must be https")
-	f.StringVar(&s.listen, "listen", ":3100", "`ADDRESS` to listen on; the health probes /healthz and /readyz are there, too")
-	f.StringVar(&s.certFile, "tls-cert-file", "", "`FILE` with a certificate to serve TLS with; without it a Gateway or an Ingress has to")
+	f.StringVar(&s.listen, "listen", ":3100", "`ADDRESS` to listen on; the health probes /healthz and /readyz are served there too")
+	f.StringVar(&s.certFile, "tls-cert-file", "", "`FILE` with a certificate to serve TLS with; without it, a Gateway or an Ingress must terminate TLS")
 	f.StringVar(&s.certKeyFile, "tls-key-file", "", "`FILE` with the key of --tls-cert-file")
-	f.StringVar(&s.auth, "auth", "token", "how people are known: 'token' passes the bearer token of each request, which a proxy adds, to the API server; 'oidc' logs people in and impersonates them")
+	f.StringVar(&s.auth, "auth", "token", "how users are identified: 'token' passes the bearer token of each request, which a proxy adds, to the API server; 'oidc' logs people in and impersonates them")
 	f.StringVar(&s.issuer, "oidc-issuer-url", "", "`URL` of the OpenID Connect provider")
 	f.StringVar(&s.clientID, "oidc-client-id", "", "ID of the dashboard at the provider")
 	f.StringVar(&s.clientSecretFile, "oidc-client-secret-file", "", "`FILE` with the secret of --oidc-client-id; without it the dashboard is a public client")
 	f.StringVar(&s.caFile, "oidc-ca-file", "", "`FILE` with the certificate authority of the provider; without it those of the system")
-	f.StringSliceVar(&s.scopes, "oidc-scopes", []string{"openid", "profile", "email"}, "scopes to ask for; most providers need offline_access to send a refresh token, and many groups for the groups")
+	f.StringSliceVar(&s.scopes, "oidc-scopes", []string{"openid", "profile", "email"}, "scopes to ask for; most providers need offline_access to send a refresh token, and many need groups to send the groups")
 	f.StringVar(&s.mapping.UserClaim, "oidc-username-claim", "email", "claim that is the name of the user")
 	f.StringVar(&s.mapping.UserPrefix, "oidc-username-prefix", "", "what to put before the name of the user")
 	f.StringVar(&s.mapping.GroupClaim, "oidc-groups-claim", "groups", "claim that names the groups of the user")
 	f.StringVar(&s.mapping.GroupsPrefix, "oidc-groups-prefix", "", "what to put before the name of a group")
-	f.StringSliceVar(&s.mapping.Groups, "oidc-groups", nil, "`GROUPS` to pass on, with their prefix; all others are ignored, and the dashboard's role must allow to impersonate these")
+	f.StringSliceVar(&s.mapping.Groups, "oidc-groups", nil, "`GROUPS` to pass on, with their prefix; all others are ignored, and the dashboard's role must allow impersonating them")
 	f.StringVar(&s.keyFile, "session-key-file", "", "`FILE` with 32 random bytes or more that encrypt cookies; the same for all replicas. Without it everyone has to log in again after a restart")
 	f.DurationVar(&s.maxAge, "session-max-age", 12*time.Hour, "time after which people have to log in again")
 	f.BoolVar(&s.allowActions, "allow-actions", false, "offer actions such as promote and abort to those who may do them; by default the dashboard only shows")
 	f.StringSliceVar(&s.frames, "frame-ancestors", nil, "`ORIGINS` whose pages may show a rollout's tile in a frame, such as https://argocd.example.com")
 	f.BoolVar(&s.publicBadges, "public-badges", false, "show badges, with the name and status of a rollout, to everyone who knows its namespace and name, without a login")
 	f.StringVarP(&s.namespace, "namespace", "n", "", "show this namespace only; by default all that the viewer may see")
-	f.StringVar(&s.cluster, "cluster-name", "", "what to call the cluster in the page's header")
+	f.StringVar(&s.cluster, "cluster-name", "", "name of the cluster in the page header")
 	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the cluster; without it $KUBECONFIG, then the pod's own service account")
 	f.BoolVar(&s.printsVersion, "version", false, "print the version and exit")
 }

@@ -33,7 +33,7 @@ func Explain(rollout map[string]any, runs []any) string {
 		if waits := append(measuring(runs), pods(rollout)...); len(waits) > 0 {
 			return "It waits for " + strings.Join(waits, " and ") + place(rollout)
 		}
-		return sentence("It waits: ", message)
+		return sentence("It is progressing: ", message)
 	default:
 		return ""
 	}

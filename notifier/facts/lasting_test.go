@@ -72,7 +72,7 @@ func TestLasting(t *testing.T) {
 		},
 		"the same, expected to take longer": {
 			rollout: "metadata: {annotations: {rollouts.argoproj.io/expected-step-duration: 20m}}\n" + steps + "status: {phase: Progressing, currentStepIndex: 0, availableReplicas: 4, message: x, duration: {rolloutStartedAt: '2026-11-23T11:49:00Z'}}",
-			want:    answer{Step: 660, Kind: "setWeight", Explain: "It waits: x"},
+			want:    answer{Step: 660, Kind: "setWeight", Explain: "It is progressing: x"},
 		},
 		"an analysis that takes its time": {
 			rollout: "spec: {progressDeadlineSeconds: 60, strategy: {canary: {steps: [{analysis: {}}]}}}\nstatus: {phase: Progressing, availableReplicas: 1, duration: {rolloutStartedAt: '2026-11-23T11:49:00Z'}}",
@@ -82,7 +82,7 @@ func TestLasting(t *testing.T) {
 		"an analysis that has ended": {
 			rollout: "spec: {progressDeadlineSeconds: 60, strategy: {canary: {steps: [{analysis: {}}]}}}\nstatus: {phase: Progressing, availableReplicas: 1, message: w, duration: {rolloutStartedAt: '2026-11-23T11:49:00Z'}}",
 			runs:    []string{"spec: {metrics: [{interval: 5m, count: 100}]}\nstatus: {phase: Successful}"},
-			want:    answer{Step: 660, Late: true, Kind: "analysis", Explain: "It waits: w"},
+			want:    answer{Step: 660, Late: true, Kind: "analysis", Explain: "It is progressing: w"},
 		},
 		"an aborted update": {
 			rollout: "status: {phase: Degraded, message: 'RolloutAborted: x', abortedAt: '2026-11-23T11:50:00Z'}",
