@@ -37,7 +37,7 @@ type trial struct {
 }
 
 func (a *app) analysisCommand() *cobra.Command {
-	return a.group("analysis", "Try an analysis out", a.analysisRunCommand())
+	return a.group("analysis", "Try out an analysis template", a.analysisRunCommand())
 }
 
 func (a *app) analysisRunCommand() *cobra.Command {

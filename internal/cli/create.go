@@ -24,10 +24,10 @@ func (a *app) createCommand() *cobra.Command {
 	cmd := a.group("create", "Create rollouts, experiments, analysis runs and templates", a.createAnalysisRunCommand())
 	cmd.Long = `Creates the objects that files describe: Rollouts, Experiments, AnalysisRuns, AnalysisTemplates and ClusterAnalysisTemplates.
 
-With -w the Rollout or Experiment that was created is shown until Ctrl-C.`
+With -w, the command then shows the Rollout or Experiment until you press Ctrl-C.`
 	cmd.Example = a.examples(`
 		{} create -f web.yaml
-		# And see how it goes
+		# And watch it
 		{} create -f compare.yaml -w
 		{} create -f - < web.yaml`)
 	refuse := cmd.RunE
@@ -58,8 +58,8 @@ With -w the Rollout or Experiment that was created is shown until Ctrl-C.`
 		c.Namespace = namespaceOf(c, objects[0])
 		return get.show(cmd.Context(), c, get.screen(), objects[0].GetName())
 	}
-	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, "file, or folder of files, to create objects from; - for the standard input")
-	cmd.Flags().BoolVarP(&get.watch, "watch", "w", false, "show what was created, until Ctrl-C")
+	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, "file or directory with the objects to create; - for standard input")
+	cmd.Flags().BoolVarP(&get.watch, "watch", "w", false, "watch the created object until you press Ctrl-C")
 	cmd.Flags().BoolVar(&get.noColor, "no-color", false, "disable colors; also disabled in a pipe and if NO_COLOR is set")
 	return cmd
 }
@@ -104,7 +104,7 @@ func (a *app) creatable(files []string) ([]*unstructured.Unstructured, error) {
 		all = append(all, objects...)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("there is no object in %s", join(files))
+		return nil, fmt.Errorf("there is no object in %s: give a file with manifests", join(files))
 	}
 	return all, nil
 }

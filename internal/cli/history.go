@@ -23,8 +23,8 @@ func (a *app) historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history NAME",
 		Short: "List the revisions of a rollout",
-		Long: `Lists the revisions of a rollout, newest first, with their roles, pods, and images. Use undo to return to one of them. If an
-earlier template came back, it has a new number, and its earlier numbers are listed with it.
+		Long: `Lists the revisions of a rollout, newest first, with their roles, pods, and images. Use undo to return to one of them. A
+template that comes back gets a new number; its earlier numbers are listed with it.
 
 With --revision, the command prints the pod template of one revision.`,
 		Example: a.examples(`

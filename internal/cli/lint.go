@@ -45,7 +45,7 @@ Exit status: 0 if there are no errors, 1 if there are errors (with --strict, err
 input without a single object is an error too: the command before the pipe has probably failed.`,
 		Example: a.examples(`
 			{} lint -f web.yaml
-			# A folder and what is below it
+			# A directory and its subdirectories
 			{} lint -R -f deploy/
 			# The output of Helm or Kustomize
 			helm template ./chart | {} lint -

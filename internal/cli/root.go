@@ -116,12 +116,13 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(flagError)
+	root.SetUsageFunc(usage)
 	root.AddCommand(
 		a.getCommand(), a.listCommand(), a.statusCommand(), a.waitCommand(), a.explainCommand(),
 		a.historyCommand(), a.diffCommand(),
 		a.promoteCommand(), a.abortCommand(), a.retryCommand(), a.pauseCommand(), a.restartCommand(), a.undoCommand(), a.setCommand(),
 		a.createCommand(), a.terminateCommand(), a.lintCommand(), a.simulateCommand(), a.analysisCommand(),
-		a.dashboardCommand(), a.notificationsCommand(), a.versionCommand(),
+		a.dashboardCommand(), a.notificationsCommand(), a.versionCommand(), a.optionsCommand(),
 	)
 	a.flags.add(root)
 	_ = root.RegisterFlagCompletionFunc("namespace", a.completeNamespaces) // fails for unknown flags only

@@ -40,7 +40,7 @@ func (a *app) pauseCommand() *cobra.Command {
 }
 
 func (a *app) retryCommand() *cobra.Command {
-	return a.group("retry", "Try again what was aborted or has failed",
+	return a.group("retry", "Retry an aborted update or a failed experiment",
 		&cobra.Command{
 			Use:               rollouts.noun + " NAME...",
 			Aliases:           rollouts.aliases,
