@@ -57,7 +57,7 @@ func limitProblems(metric *v1alpha1.Metric, endless bool) []string {
 		n, known := number(limit.value)
 		switch {
 		case !known && !hasArgument(limit.value.StrVal):
-			all = append(all, fmt.Sprintf("%s %q is not a number", limit.name, limit.value.StrVal))
+			all = append(all, fmt.Sprintf("%s %q is not a number: write one such as 3", limit.name, limit.value.StrVal))
 		case known && n < limit.lowest:
 			all = append(all, fmt.Sprintf("%s %d is too low: write %d or more", limit.name, n, limit.lowest))
 		}
@@ -74,11 +74,11 @@ func countProblems(metric *v1alpha1.Metric) []string {
 	switch {
 	case !known || count <= 0:
 	case count > 1 && metric.Interval == "":
-		return []string{fmt.Sprintf("interval is required when count is more than 1, and count is %d", count)}
+		return []string{fmt.Sprintf("interval is required when count is more than 1, and count is %d: set it to the time between two measurements, such as 30s", count)}
 	case failuresKnown && successesKnown && count < max(failures, 0)+successes:
-		return []string{fmt.Sprintf("count %d must be at least failureLimit plus consecutiveSuccessLimit, which is %d", count, max(failures, 0)+successes)}
+		return []string{fmt.Sprintf("count %d must be at least failureLimit plus consecutiveSuccessLimit, which is %d: raise count or lower a limit", count, max(failures, 0)+successes)}
 	case inconclusiveKnown && count < inconclusive:
-		return []string{fmt.Sprintf("count %d must be at least inconclusiveLimit, which is %d", count, inconclusive)}
+		return []string{fmt.Sprintf("count %d must be at least inconclusiveLimit, which is %d: raise count or lower the limit", count, inconclusive)}
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func endProblems(metric *v1alpha1.Metric, endless bool) []string {
 	}
 	var all []string
 	if n, known := number(metric.FailureLimit); known && n == -1 {
-		all = append(all, "failureLimit -1 needs consecutiveSuccessLimit of at least 1")
+		all = append(all, "failureLimit -1 needs consecutiveSuccessLimit of at least 1, or nothing could fail the metric")
 	}
 	if n, known := number(metric.Count); known && n == 0 && !endless && metric.Interval != "" {
 		all = append(all, "it runs indefinitely, and this analysis must come to an end: set count")
@@ -140,6 +140,6 @@ func (m *merger) checkPattern(field, metricName string, metrics []v1alpha1.Metri
 		return
 	}
 	if !fits(metricName, metrics) {
-		m.problem(field, "metricName %q fits no metric of the templates", metricName)
+		m.problem(field, "metricName %q fits no metric of the templates: correct or remove it", metricName)
 	}
 }

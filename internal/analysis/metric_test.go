@@ -24,22 +24,22 @@ func TestMetricsThatCannotBeMeasured(t *testing.T) {
 		"an interval of words":         {change: func(m *v1alpha1.Metric) { m.Interval, m.Count = "soon", number("2") }, want: `interval "soon" is not a duration: write for example "30s" or "5m"`},
 		"an interval from an argument": {change: func(m *v1alpha1.Metric) { m.Interval, m.Count = "{{args.i}}", number("2") }},
 		"a negative delay":             {change: func(m *v1alpha1.Metric) { m.InitialDelay = "-1s" }, want: `initialDelay "-1s" is not a duration: write for example "30s" or "5m"`},
-		"many without an interval":     {change: func(m *v1alpha1.Metric) { m.Count = number("3") }, want: "interval is required when count is more than 1, and count is 3"},
+		"many without an interval":     {change: func(m *v1alpha1.Metric) { m.Count = number("3") }, want: "interval is required when count is more than 1, and count is 3: set it to the time between two measurements, such as 30s"},
 		"one without an interval":      {change: func(m *v1alpha1.Metric) { m.Count = number("1") }},
-		"a count beyond all numbers":   {change: func(m *v1alpha1.Metric) { m.Count = number("99999999999999999999") }, want: `count "99999999999999999999" is not a number`},
+		"a count beyond all numbers":   {change: func(m *v1alpha1.Metric) { m.Count = number("99999999999999999999") }, want: `count "99999999999999999999" is not a number: write one such as 3`},
 		"limits that count just reaches": {change: func(m *v1alpha1.Metric) {
 			m.Interval, m.Count, m.FailureLimit, m.ConsecutiveSuccessLimit, m.InconclusiveLimit = "1s", number("4"), number("2"), number("2"), number("4")
 		}},
-		"a count of words":               {change: func(m *v1alpha1.Metric) { m.Count = number("many") }, want: `count "many" is not a number`},
+		"a count of words":               {change: func(m *v1alpha1.Metric) { m.Count = number("many") }, want: `count "many" is not a number: write one such as 3`},
 		"a count from an argument":       {change: func(m *v1alpha1.Metric) { m.Interval, m.Count = "1s", number("{{args.n}}") }},
 		"no end":                         {change: func(m *v1alpha1.Metric) { m.Interval = "1s" }, want: "it runs indefinitely, and this analysis must come to an end: set count"},
 		"no end in the background":       {change: func(m *v1alpha1.Metric) { m.Interval = "1s" }, endless: true},
 		"an end when enough have passed": {change: func(m *v1alpha1.Metric) { m.Interval, m.ConsecutiveSuccessLimit = "1s", number("3") }},
 		"limits that count cannot reach": {change: func(m *v1alpha1.Metric) {
 			m.Interval, m.Count, m.FailureLimit, m.ConsecutiveSuccessLimit = "1s", number("3"), number("2"), number("2")
-		}, want: "count 3 must be at least failureLimit plus consecutiveSuccessLimit, which is 4"},
-		"a limit of inconclusive ones": {change: func(m *v1alpha1.Metric) { m.Interval, m.Count, m.InconclusiveLimit = "1s", number("3"), number("4") }, want: "count 3 must be at least inconclusiveLimit, which is 4"},
-		"no failure counts":            {change: func(m *v1alpha1.Metric) { m.FailureLimit = number("-1") }, want: "failureLimit -1 needs consecutiveSuccessLimit of at least 1"},
+		}, want: "count 3 must be at least failureLimit plus consecutiveSuccessLimit, which is 4: raise count or lower a limit"},
+		"a limit of inconclusive ones": {change: func(m *v1alpha1.Metric) { m.Interval, m.Count, m.InconclusiveLimit = "1s", number("3"), number("4") }, want: "count 3 must be at least inconclusiveLimit, which is 4: raise count or lower the limit"},
+		"no failure counts":            {change: func(m *v1alpha1.Metric) { m.FailureLimit = number("-1") }, want: "failureLimit -1 needs consecutiveSuccessLimit of at least 1, or nothing could fail the metric"},
 		"no failure counts, successes do": {change: func(m *v1alpha1.Metric) {
 			m.Interval, m.Count, m.FailureLimit, m.ConsecutiveSuccessLimit = "1s", number("3"), number("-1"), number("3")
 		}},
@@ -68,7 +68,7 @@ func TestMetricsPickedByName(t *testing.T) {
 		"part of a name": {v1alpha1.RolloutAnalysis{DryRun: []v1alpha1.DryRun{{MetricName: "err"}}}, tmpl{}, nil},
 		"all":            {v1alpha1.RolloutAnalysis{MeasurementRetention: retention(".*")}, tmpl{}, nil},
 		"not a pattern":  {v1alpha1.RolloutAnalysis{DryRun: []v1alpha1.DryRun{{MetricName: "*"}}}, tmpl{}, []string{"f.dryRun: metricName \"*\" is not a valid regular expression (error parsing regexp: missing argument to repetition operator: `*`): write \".*\" for all metrics"}},
-		"none":           {v1alpha1.RolloutAnalysis{DryRun: []v1alpha1.DryRun{{MetricName: "latency"}}}, tmpl{}, []string{`f.dryRun: metricName "latency" fits no metric of the templates`}},
+		"none":           {v1alpha1.RolloutAnalysis{DryRun: []v1alpha1.DryRun{{MetricName: "latency"}}}, tmpl{}, []string{`f.dryRun: metricName "latency" fits no metric of the templates: correct or remove it`}},
 		"here and in the template": {
 			v1alpha1.RolloutAnalysis{MeasurementRetention: retention("errors")},
 			tmpl{MeasurementRetention: retention("errors")},

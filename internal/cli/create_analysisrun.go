@@ -169,7 +169,7 @@ func (a *app) templatesOf(file string, known analysis.Templates) (first v1alpha1
 		}
 	}
 	if first.TemplateName == "" {
-		return first, fmt.Errorf("there is no AnalysisTemplate and no ClusterAnalysisTemplate in %s", file)
+		return first, fmt.Errorf("there is no AnalysisTemplate and no ClusterAnalysisTemplate in %s: give a file with one", file)
 	}
 	return first, nil
 }

@@ -79,9 +79,9 @@ func missing(ctx context.Context, c live.Client, name string, err error) error {
 		return errors.New(text)
 	}
 	if near := spelling.Nearest(name, names); near != "" {
-		text += fmt.Sprintf("; did you mean '%s'?", near)
+		return fmt.Errorf("%s; did you mean '%s'?", text, near)
 	}
-	return errors.New(text)
+	return fmt.Errorf("%s: is it in another one (-n)?", text)
 }
 
 // flagError suggests the flag that was meant.

@@ -30,7 +30,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		"no such rollout, but one near":  {[]string{"promote", "wbe"}, "there is no rollout 'wbe' in namespace 'shop'; did you mean 'web'?"},
-		"no such rollout and none near":  {[]string{"get", "rollout", "checkout"}, "there is no rollout 'checkout' in namespace 'shop'"},
+		"no such rollout and none near":  {[]string{"get", "rollout", "checkout"}, "there is no rollout 'checkout' in namespace 'shop': is it in another one (-n)?"},
 		"status of none":                 {[]string{"status", "web2"}, "there is no rollout 'web2' in namespace 'shop'; did you mean 'web'?"},
 		"abort of none":                  {[]string{"abort", "webb"}, "there is no rollout 'webb' in namespace 'shop'; did you mean 'web'?"},
 		"no name":                        {[]string{"promote"}, "which rollout? Give its name: sluice promote NAME"},
@@ -86,7 +86,7 @@ func TestErrorsOfSome(t *testing.T) {
 	c := newCluster(t, web("", midStep))
 	r := c.run(t.Context(), "pause", "wbe", "web", "checkout")
 	want := result{code: 1, out: "rollout 'web' paused\n", err: "error: there is no rollout 'wbe' in namespace 'shop'; did you mean 'web'?\n" +
-		"error: there is no rollout 'checkout' in namespace 'shop'\n"}
+		"error: there is no rollout 'checkout' in namespace 'shop': is it in another one (-n)?\n"}
 	if diff := cmp.Diff(want, r, cmp.AllowUnexported(result{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -128,7 +128,7 @@ func (s source) objects() ([]*unstructured.Unstructured, error) {
 		}
 		for _, item := range items {
 			if item.GetKind() == "" || item.GetAPIVersion() == "" {
-				return nil, fmt.Errorf("%s: an object has no apiVersion or no kind", s.name)
+				return nil, fmt.Errorf("%s: an object has no apiVersion or no kind: add them", s.name)
 			}
 		}
 		objects = append(objects, items...)

@@ -93,7 +93,7 @@ func (a *app) simulate(cmd *cobra.Command, args []string, s simulation) error {
 		return fmt.Errorf("--output %q is not one of text, json, html, svg", s.output)
 	}
 	if s.notifications != "" && s.output != "text" && s.output != "json" {
-		return fmt.Errorf("--output %s does not show messages: with --notifications use text or json", s.output)
+		return fmt.Errorf("--output %s does not show messages: use text or json with --notifications", s.output)
 	}
 	if s.secret != "" && s.notifications == "" {
 		return errors.New("--notifications-secret is for --notifications: give that, too")

@@ -99,7 +99,7 @@ func (p *props) take(o found) error {
 
 func (o found) into(typed any) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, typed); err != nil {
-		return fmt.Errorf("%s: %s: %w; sluice lint says in which field", o.file, titled(o.Unstructured), err)
+		return fmt.Errorf("%s: %s: %w; run sluice lint to see in which field", o.file, titled(o.Unstructured), err)
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (p *props) rollout(files, names []string) (*v1alpha1.Rollout, error) {
 	meant := 0
 	switch {
 	case len(there) == 0:
-		return nil, fmt.Errorf("there is no Rollout in %s", strings.Join(files, ", "))
+		return nil, fmt.Errorf("there is no Rollout in %s: give a file or a directory with one", strings.Join(files, ", "))
 	case len(names) > 0 && !slices.Contains(there, names[0]):
 		return nil, fmt.Errorf("there is no Rollout %q in %s: there are %s", names[0], strings.Join(files, ", "), strings.Join(there, ", "))
 	case len(names) > 0:
@@ -168,7 +168,7 @@ func (p *props) workload() (*appsv1.Deployment, error) {
 	}
 	i := slices.IndexFunc(p.deployments, func(d *appsv1.Deployment) bool { return d.Name == ref.Name })
 	if i < 0 || ref.Kind != "Deployment" {
-		return nil, fmt.Errorf("the Rollout refers to %s %q, which is not in the files; only Deployments can be simulated", ref.Kind, ref.Name)
+		return nil, fmt.Errorf("the Rollout refers to %s %q, which is not in the files: add it if it is a Deployment; others cannot be simulated", ref.Kind, ref.Name)
 	}
 	return p.deployments[i], nil
 }

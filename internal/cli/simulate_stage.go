@@ -35,7 +35,7 @@ func (a *app) stage(cmd *cobra.Command, args []string, s simulation) (play.Stage
 	case resized && s.replicas < 0:
 		return stage, fmt.Errorf("--replicas must not be negative, got %d", s.replicas)
 	case len(args) > 1:
-		return stage, fmt.Errorf("only one rollout can be played: %q", args)
+		return stage, fmt.Errorf("only one rollout can be simulated, not %q: leave the others out", args)
 	case len(args) == 0 && len(s.files) == 0:
 		return stage, fmt.Errorf("simulate what? Give a file, %s -f FILE, or the name of a rollout in the cluster", cmd.CommandPath())
 	}
@@ -93,7 +93,7 @@ func (a *app) stageLive(cmd *cobra.Command, stage *play.Stage, name string) erro
 	if seen.Workload != nil {
 		d, ok := seen.Workload.(*appsv1.Deployment)
 		if !ok {
-			return fmt.Errorf("rollout %q refers to a %T; only Deployments can be simulated", name, seen.Workload)
+			return fmt.Errorf("rollout '%s' takes its template from a %s, and only Deployments can be simulated: write the template into a file, and simulate that with -f", name, stage.Rollout.Spec.WorkloadRef.Kind)
 		}
 		stage.Deployment = d
 	}

@@ -139,7 +139,7 @@ func TestSimulateExpectations(t *testing.T) {
 		"a mistaken operator":        {[]string{"--expect", "max-pods=<12"}, `"=<" in "max-pods=<12" is not one of`},
 		"no pods and one less":       {[]string{"--replicas", "-1"}, "--replicas must not be negative, got -1"},
 		"a scenario that is missing": {[]string{"--scenario", "bad.txt"}, "there is no file bad.txt"},
-		"two names":                  {[]string{"web", "shop"}, `only one rollout can be played: ["web" "shop"]`},
+		"two names":                  {[]string{"web", "shop"}, `only one rollout can be simulated, not ["web" "shop"]: leave the others out`},
 		"a name that is not there":   {[]string{"wbe"}, `there is no Rollout "wbe" in testdata/simulate/canary.yaml: there are web`},
 		"its own name":               {[]string{"web", "--expect", "promoted"}, ""},
 		"other forms":                {[]string{"-o", "yaml"}, `--output "yaml" is not one of text, json, html`},

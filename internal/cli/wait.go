@@ -98,7 +98,7 @@ func parseGoal(text string) (goal, error) {
 	case numbered && (name == "step" || name == "weight"):
 		n, err := strconv.ParseInt(number, 10, 32)
 		if err != nil || n < 0 {
-			return goal{}, fmt.Errorf("--for %q: %q is not a number", text, number)
+			return goal{}, fmt.Errorf("--for %q: %q is not a number: write for example step=2 or weight=50", text, number)
 		}
 		if name == "step" {
 			return goal{text: text, met: fmt.Sprintf("has completed %s", count(int(n), "step")), reached: func(r view.Rollout) bool {

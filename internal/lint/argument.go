@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/experiment"
@@ -86,10 +88,32 @@ func (l *linter) checkTemplates() {
 			Templates: []v1alpha1.AnalysisTemplateRef{self}, Args: anything(known),
 		}}
 		for _, p := range analysis.Check(given, known, &v1alpha1.Rollout{}) {
-			l.report(InvalidAnalysis, o, "spec", "%s", p.Text)
+			l.invalidMetric(o, template, p.Text)
 		}
 		l.checkUses(o, template, known)
 	}
+}
+
+// ofMetric is the field of a metric at which a problem of that metric begins.
+var ofMetric = regexp.MustCompile(`^(interval|initialDelay|count|\w+Limit|goldenTarget|golden|comparison(?:\.\w+)?)\b`)
+
+// invalidMetric reports what is wrong with a template, at the field of the metric if it is one's: the schema then says it no second time.
+func (l *linter) invalidMetric(o *object, template *v1alpha1.AnalysisTemplateSpec, text string) {
+	for i := range template.Metrics {
+		of, ok := strings.CutPrefix(text, fmt.Sprintf("metric %q of %s %q: ", template.Metrics[i].Name, o.kind, o.name))
+		switch {
+		case !ok:
+		case ofMetric.MatchString(of):
+			at := fmt.Sprintf("spec.metrics[%d].%s", i, ofMetric.FindString(of))
+			l.report(InvalidAnalysis, o, at, "%s", of)
+			o.broken = slices.DeleteFunc(o.broken, func(e *field.Error) bool { return e.Field == at })
+			return
+		default:
+			l.report(InvalidAnalysis, o, fmt.Sprintf("spec.metrics[%d]", i), "%s", of)
+			return
+		}
+	}
+	l.report(InvalidAnalysis, o, "spec", "%s", text)
 }
 
 // anything is a value for every argument: who uses the templates may give them.
@@ -142,7 +166,7 @@ func (l *linter) checkUses(o *object, template *v1alpha1.AnalysisTemplateSpec, k
 		for _, m := range use.FindAllStringSubmatch(string(text), -1) {
 			if name := m[1]; !declared[name] && !told[name] {
 				told[name] = true
-				l.report(UndeclaredArgument, o, fmt.Sprintf("spec.metrics[%d]", i), "{{args.%s}} is not among spec.args%s", name, meant(name, slices.Sorted(maps.Keys(declared))))
+				l.report(UndeclaredArgument, o, fmt.Sprintf("spec.metrics[%d]", i), "{{args.%s}} is not among spec.args%s", name, meant(name, slices.Sorted(maps.Keys(declared)), "declare it there"))
 			}
 		}
 	}
@@ -205,7 +229,7 @@ func (l *linter) checkGiven(o *object, field string, given []v1alpha1.AnalysisRu
 	}
 	for i, arg := range given {
 		if !slices.Contains(names, arg.Name) {
-			l.report(UnusedArgument, o, fmt.Sprintf("%s[%d].name", field, i), "no template has an argument %q, so the value is not used%s", arg.Name, meant(arg.Name, names))
+			l.report(UnusedArgument, o, fmt.Sprintf("%s[%d].name", field, i), "no template has an argument %q, so the value is not used%s", arg.Name, meant(arg.Name, names, "remove it"))
 		}
 	}
 }

@@ -256,7 +256,7 @@ func (l *linter) addObject(o *object) {
 			fields, ok := item.(map[string]any)
 			at := find(o.root, fmt.Sprintf("items[%d]", i))
 			if !ok {
-				l.report(NotAnObject, o, fmt.Sprintf("items[%d]", i), "not a Kubernetes object")
+				l.report(NotAnObject, o, fmt.Sprintf("items[%d]", i), "not a Kubernetes object: write apiVersion, kind and the rest as keys and values")
 				continue
 			}
 			l.addObject(&object{file: o.file, source: o.source, root: at, offset: o.offset, fields: fields})
@@ -266,7 +266,7 @@ func (l *linter) addObject(o *object) {
 	l.readIgnored(o)
 	for _, missing := range []struct{ field, value string }{{"apiVersion", o.apiVersion}, {"kind", o.kind}} {
 		if missing.value == "" {
-			l.report(MissingField, o, missing.field, "is missing")
+			l.report(MissingField, o, missing.field, "is missing: set it")
 		}
 	}
 	l.objects = append(l.objects, o)

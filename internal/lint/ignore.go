@@ -45,7 +45,7 @@ func (l *linter) readIgnored(o *object) {
 	for name := range strings.SplitSeq(names, ",") {
 		name = strings.TrimSpace(name)
 		if !listed(Rule(name)) || Rule(name) == IgnoreAnnotation {
-			l.report(IgnoreAnnotation, o, field, "there is no rule %q to silence%s; `sluice lint --rules` lists them", name, meant(name, ruleNames()))
+			l.report(IgnoreAnnotation, o, field, "there is no rule %q to silence%s", name, meant(name, ruleNames(), "`sluice lint --rules` lists them"))
 			continue
 		}
 		o.ignored.rules = append(o.ignored.rules, Rule(name))

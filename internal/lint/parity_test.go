@@ -89,15 +89,21 @@ func admitted(t *testing.T, text []byte) (messages []string) {
 
 func resolved(t *testing.T, text []byte) (messages []string) {
 	t.Helper()
+	for _, p := range problems(t, text) {
+		messages = append(messages, p.String())
+	}
+	return messages
+}
+
+// problems are what the controller finds in a Rollout.
+func problems(t *testing.T, text []byte) []spec.Problem {
+	t.Helper()
 	var ro v1alpha1.Rollout
 	if err := yaml.Unmarshal(text, &ro); err != nil {
 		t.Fatal(err)
 	}
 	_, problems := spec.Resolve(&ro)
-	for _, p := range problems {
-		messages = append(messages, p.String())
-	}
-	return messages
+	return problems
 }
 
 func linted(t *testing.T, text []byte) (messages []string) {

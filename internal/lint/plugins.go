@@ -26,7 +26,7 @@ func (l *linter) checkPlugins() {
 		for _, use := range pluginsOf(o) {
 			if !listed[0].Lists(use.ID) {
 				l.report(MissingObject, o, use.field, "%s is not in %s of the ConfigMap %s in these files%s",
-					use.ID, plugin.Keys[use.Kind], v1alpha1.ConfigMapName, meant(use.Name, listed[0].Names(use.Kind)))
+					use.ID, plugin.Keys[use.Kind], v1alpha1.ConfigMapName, meant(use.Name, listed[0].Names(use.Kind), "add it there"))
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func (l *linter) checkTwins() {
 		}
 		key := fmt.Sprintf("%s/%s/%s/%s", o.group(), o.kind, o.namespace, o.name)
 		if first := seen[key]; first != nil {
-			l.report(DuplicateObject, o, "metadata.name", "is in %s:%d already: the one that is applied last would win", first.file, first.line("metadata.name"))
+			l.report(DuplicateObject, o, "metadata.name", "is in %s:%d already: the one that is applied last would win; rename or remove one of them", first.file, first.line("metadata.name"))
 			continue
 		}
 		seen[key] = o
@@ -75,7 +75,7 @@ func (l *linter) want(from *object, field, group, kind, name string) *object {
 		}
 	}
 	if len(others) > 0 {
-		l.report(MissingObject, from, field, "there is no %s %q in these files%s", kind, name, meant(name, others))
+		l.report(MissingObject, from, field, "there is no %s %q in these files%s", kind, name, meant(name, others, "add it, unless the cluster has it"))
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func (l *linter) checkServices(o *object, ro *v1alpha1.Rollout) {
 			if value, there := template[key]; there {
 				have = fmt.Sprintf("has %s=%s", key, value)
 			}
-			l.report(ServiceSelector, o, ref.Field, "Service %q (%s:%d) selects %s=%s, and the pod template %s: it would select no pods",
+			l.report(ServiceSelector, o, ref.Field, "Service %q (%s:%d) selects %s=%s, and the pod template %s: it would select no pods; change the selector of the Service, or the labels of the pod template",
 				ref.Name, found.file, found.line("spec.selector."+key), key, want, have)
 		}
 	}

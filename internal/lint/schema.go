@@ -5,7 +5,9 @@ import (
 	encodingjson "encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -47,7 +49,7 @@ func (l *linter) checkObject(ctx context.Context, o *object) error {
 	switch {
 	case o.group() != v1alpha1.GroupVersion.Group:
 		if slices.Contains(ourKinds, o.kind) && o.apiVersion != "" {
-			l.report(OtherGroup, o, "apiVersion", "%s of %q is not checked: those of rollouts are of %q", o.kind, o.apiVersion, v1alpha1.GroupVersion)
+			l.report(OtherGroup, o, "apiVersion", "%s of %q is not checked: write %q if you mean the one of Sluice", o.kind, o.apiVersion, v1alpha1.GroupVersion)
 		}
 		if make, known := theirs[o.group()+"/"+o.kind]; known {
 			l.read(o, o.fields, make())
@@ -182,7 +184,7 @@ func errorText(e *field.Error) string {
 	switch e.Type {
 	case field.ErrorTypeRequired:
 		if detail == "" || detail == "Required value" {
-			return "is missing"
+			return "is missing: set it"
 		}
 	case field.ErrorTypeNotSupported:
 		return fmt.Sprintf("%q is not one of the %s", fmt.Sprint(e.BadValue), detail)
@@ -191,11 +193,43 @@ func errorText(e *field.Error) string {
 	case field.ErrorTypeTypeInvalid, field.ErrorTypeInvalid, field.ErrorTypeNotFound, field.ErrorTypeForbidden, field.ErrorTypeTooLong,
 		field.ErrorTypeTooMany, field.ErrorTypeTooShort, field.ErrorTypeTooFew, field.ErrorTypeInternal:
 	}
-	switch detail {
-	case "":
+	switch bound := limit.FindStringSubmatch(detail); {
+	case detail == "":
 		return e.ErrorBody()
-	case "should be at least 1 chars long":
-		return "is empty"
+	case detail == "should be at least 1 chars long":
+		return "is empty: set it"
+	case detail == "should have at least 1 items":
+		return "is empty: list at least one"
+	case e.Type == field.ErrorTypeTooMany:
+		return fmt.Sprintf("has %v items, and %s: remove the others", e.BadValue, detail)
+	case bound == nil:
+		return withValue(detail, e.BadValue)
+	case bound[1] == "less":
+		return fmt.Sprintf("%v is too large: write %s or less", e.BadValue, bound[2])
+	case bound[2] == "0":
+		return fmt.Sprintf("%v is negative: write 0 or more", e.BadValue)
+	default:
+		return fmt.Sprintf("%v is too small: write %s or more", e.BadValue, bound[2])
 	}
-	return detail
+}
+
+// limit is how a schema states a bound of a number.
+var limit = regexp.MustCompile(`^should be (greater|less) than or equal to (\S+)$`)
+
+// withValue adds the value to a text that does not have it, where it is short enough to be read.
+func withValue(text string, value any) string {
+	var shown string
+	switch value := value.(type) {
+	case string:
+		shown = strconv.Quote(value)
+	case bool, int32, int64, float64:
+		shown = fmt.Sprint(value)
+	}
+	switch {
+	case shown == "" || len(shown) > 100 || strings.Contains(text, shown):
+		return text
+	case strings.HasPrefix(text, "must "):
+		return shown + " " + text
+	}
+	return text + ": it is " + shown
 }

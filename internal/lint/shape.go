@@ -89,7 +89,7 @@ func (l *linter) shapeStruct(o *object, path string, fields map[string]any, t re
 		at := strings.TrimPrefix(path+"."+key, ".")
 		below, found := known[key]
 		if !found {
-			l.mistake(UnknownField, o, at, "there is no field %q%s", key, meant(key, sortedKeys(known)))
+			l.mistake(UnknownField, o, at, "there is no field %q%s", key, meant(key, sortedKeys(known), "remove it"))
 			continue
 		}
 		if v, ok := l.shape(o, at, fields[key], below); ok {
@@ -161,11 +161,12 @@ func unquoted(text, want string) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-func meant(word string, candidates []string) string {
+// meant asks for the candidate that is spelled nearly like a word, or says what to do if there is none.
+func meant(word string, candidates []string, otherwise string) string {
 	if near := spelling.Nearest(word, candidates); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
-	return ""
+	return ": " + otherwise
 }
 
 // jsonFields are the fields of a struct by their names in JSON, those of embedded structs included.

@@ -36,7 +36,7 @@ func (p *problems) antiAffinity(field string, a *v1alpha1.AntiAffinity) AntiAffi
 	if (preferred != nil) == (required != nil) {
 		p.add(field, "set exactly one of preferredDuringSchedulingIgnoredDuringExecution and requiredDuringSchedulingIgnoredDuringExecution")
 	} else if preferred != nil && (preferred.Weight < 1 || preferred.Weight > 100) {
-		p.add(field+".preferredDuringSchedulingIgnoredDuringExecution.weight", "%d is not between 1 and 100: 100 is the strongest preference", preferred.Weight)
+		p.add(field+".preferredDuringSchedulingIgnoredDuringExecution.weight", "%d is out of range: write 1 to 100, where 100 is the strongest preference", preferred.Weight)
 	}
 	return antiAffinity(a)
 }

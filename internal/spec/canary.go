@@ -58,7 +58,7 @@ func (p *problems) canaryServices(out *Canary, c *v1alpha1.CanaryStrategy) {
 	case c.TrafficRouting == nil:
 		p.add(canaryField+".pingPong", "pingPong needs trafficRouting with alb, istio, gatewayAPI or a plugin: use canaryService and stableService instead")
 	case c.TrafficRouting.ALB != nil && c.TrafficRouting.ALB.RootService == "":
-		p.add(canaryField+".trafficRouting.alb.rootService", "Root service field is required for the configuration with ALB and ping-pong feature enabled")
+		p.add(canaryField+".trafficRouting.alb.rootService", "Root service field is required for the configuration with ALB and ping-pong feature enabled: name the Service in the rules of the Ingress")
 	case withoutPingPong(c.TrafficRouting) != "":
 		p.add(canaryField+".pingPong", "does not work with %s, whose objects name one stable Service: use canaryService and stableService", withoutPingPong(c.TrafficRouting))
 	}

@@ -100,7 +100,7 @@ func ResolveComparison(m *v1alpha1.Metric) (Comparison, []string) {
 	}
 	out.Marginal = orDefault(c.Marginal, min(DefaultComparisonMarginal, out.Pass))
 	if out.Marginal > out.Pass {
-		r.add("marginal %d is more than pass, which is %d", out.Marginal, out.Pass)
+		r.add("marginal %d is more than pass, which is %d: lower marginal or raise pass", out.Marginal, out.Pass)
 	}
 	switch {
 	case len(r.problems) > 0:

@@ -44,7 +44,7 @@ func TestComparisonProblems(t *testing.T) {
 		"a step too short":      {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Step = "1ms" }, `comparison.step "1ms" is not a length of time of at least 1s`},
 		"too many values":       {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Window = "24h" }, "has more than 250 steps of 30s: set a shorter window, or a step of 5m47s or more"},
 		"too few values":        {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Window = "1m" }, "has less than minSamples (10) steps of 30s"},
-		"limits the wrong way":  {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Marginal = new(int32(80)) }, "marginal 80 is more than pass, which is 75"},
+		"limits the wrong way":  {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Marginal = new(int32(80)) }, "marginal 80 is more than pass, which is 75: lower marginal or raise pass"},
 		"a low pass alone":      {func(_ *v1alpha1.Metric, c *v1alpha1.Comparison) { c.Pass = new(int32(20)) }, ""},
 		"a first measurement without values": {
 			func(m *v1alpha1.Metric, _ *v1alpha1.Comparison) { m.InitialDelay = "" },

@@ -85,7 +85,7 @@ func (p *problems) experiment(field, name string, s v1alpha1.ExperimentSpec) Exp
 		}
 	}
 	if len(s.Templates) == 0 {
-		p.add(field+".templates", "is empty: an Experiment runs at least one template")
+		p.add(field+".templates", "is empty: list at least one template")
 	}
 	for i := range s.Templates {
 		out.Templates = append(out.Templates, p.experimentTemplate(fmt.Sprintf("%s.templates[%d]", field, i), name, &s.Templates[i], out.ProgressDeadline))

@@ -30,7 +30,7 @@ func TestExperimentProblems(t *testing.T) {
 		want   []string
 	}{
 		"nothing is wrong": {func(*v1alpha1.ExperimentSpec) {}, nil},
-		"no templates":     {func(s *v1alpha1.ExperimentSpec) { s.Templates = nil }, []string{"spec.templates: is empty: an Experiment runs at least one template"}},
+		"no templates":     {func(s *v1alpha1.ExperimentSpec) { s.Templates = nil }, []string{"spec.templates: is empty: list at least one template"}},
 		"no name": {
 			func(s *v1alpha1.ExperimentSpec) { s.Templates[0].Name = "" },
 			[]string{"spec.templates[0].name: is empty: each needs a name of its own"},

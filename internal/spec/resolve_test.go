@@ -248,7 +248,7 @@ func TestProblems(t *testing.T) {
 				c.PingPong = &v1alpha1.PingPongSpec{PingService: "ping", PongService: "pong"}
 				c.TrafficRouting = &v1alpha1.RolloutTrafficRouting{ALB: &v1alpha1.ALBTrafficRouting{Ingress: "web", ServicePort: 80}}
 			}),
-			[]string{"spec.strategy.canary.trafficRouting.alb.rootService: Root service field is required for the configuration with ALB and ping-pong feature enabled"},
+			[]string{"spec.strategy.canary.trafficRouting.alb.rootService: Root service field is required for the configuration with ALB and ping-pong feature enabled: name the Service in the rules of the Ingress"},
 		},
 		"weights finer than percent with an ALB": {
 			routed(func(c *v1alpha1.CanaryStrategy) {
@@ -325,7 +325,7 @@ func TestProblems(t *testing.T) {
 		},
 		"an experiment of nothing": {
 			steps(v1alpha1.CanaryStep{Experiment: &v1alpha1.RolloutExperimentStep{}}),
-			[]string{"spec.strategy.canary.steps[0].experiment.templates: is empty: an Experiment runs at least one template"},
+			[]string{"spec.strategy.canary.steps[0].experiment.templates: is empty: list at least one template"},
 		},
 		"everything at once, in the order of the spec": {
 			func(s *v1alpha1.RolloutSpec) {

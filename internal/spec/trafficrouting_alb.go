@@ -41,9 +41,9 @@ func (p *problems) alb(field string, t *v1alpha1.RolloutTrafficRouting) ALB {
 func (p *problems) ingresses(field string, a *v1alpha1.ALBTrafficRouting) []NamedObject {
 	switch {
 	case a.Ingress != "" && len(a.Ingresses) > 0:
-		p.add(field, "Either Ingress or Ingresses must be configured. Both are configured.: move %q into the list", a.Ingress)
+		p.add(field, "Either Ingress or Ingresses must be configured. Both are configured. Move %q into the list", a.Ingress)
 	case a.Ingress == "" && len(a.Ingresses) == 0:
-		p.add(field, "Either Ingress or Ingresses must be configured. Neither are configured.")
+		p.add(field, "Either Ingress or Ingresses must be configured. Neither are configured. Set one of them")
 	case a.Ingress != "":
 		one := NamedObject{Field: field + ".ingress", Name: a.Ingress}
 		p.object(one.Field, "Ingress", one.Name)

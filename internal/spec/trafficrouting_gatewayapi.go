@@ -223,7 +223,7 @@ func (p *problems) notJSON(field string, err error) bool {
 	case errors.As(err, &wrong):
 		p.add(field, "is a JSON %s: write the settings of the router, such as httpRoute", wrong.Value)
 	default:
-		p.add(field, "is not JSON: %s", err)
+		p.add(field, "is not JSON: %s; write the settings of the router, such as httpRoute", err)
 	}
 	return true
 }

@@ -217,7 +217,7 @@ func TestProblemsOfRouters(t *testing.T) {
 				routing + ".alb.servicePort: 0 is not a port: write 1 to 65535",
 				routing + `.alb.rootService: "Root" cannot be the name of an action of the load balancer: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
 				routing + ".alb.stickinessConfig.durationSeconds: 604801: TargetGroupStickinessConfig's duration must be between 1 and 604800 seconds (7 days)!",
-				routing + ".alb: Either Ingress or Ingresses must be configured. Neither are configured.",
+				routing + ".alb: Either Ingress or Ingresses must be configured. Neither are configured. Set one of them",
 			},
 		},
 		"an Ambassador with no Mapping": {
@@ -254,7 +254,7 @@ func TestProblemsOfRouters(t *testing.T) {
 		"an ALB with both": {
 			&v1alpha1.RolloutTrafficRouting{ALB: &v1alpha1.ALBTrafficRouting{Ingress: "a", Ingresses: []string{"b", "b"}, ServicePort: 80}},
 			[]string{
-				routing + `.alb: Either Ingress or Ingresses must be configured. Both are configured.: move "a" into the list`,
+				routing + `.alb: Either Ingress or Ingresses must be configured. Both are configured. Move "a" into the list`,
 				routing + `.alb.ingresses[1]: "b" is listed already: remove one of the two`,
 			},
 		},

@@ -74,7 +74,7 @@ func revisionOrStable(ro *v1alpha1.Rollout, sets []*appsv1.ReplicaSet, number in
 			return v, nil
 		}
 	}
-	return Version{}, fmt.Errorf("rollout '%s' has no stable version yet, with which another one could be compared", ro.Name)
+	return Version{}, fmt.Errorf("rollout '%s' has no stable version yet, with which another one could be compared: name one with --from-revision", ro.Name)
 }
 
 // Difference is what is different, as a unified diff of YAML; empty if nothing is.

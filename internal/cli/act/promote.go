@@ -55,9 +55,9 @@ func (how Promotion) Patch(ro *v1alpha1.Rollout) (Patch, error) {
 	skip := func(to int) Fields { return Fields{"pauseConditions": nil, "currentStepIndex": min(to, count)} }
 	switch {
 	case (how.SkipStep || how.SkipAll) && ro.Spec.Strategy.Canary == nil:
-		return Patch{}, fmt.Errorf("rollout '%s' is not a canary, so it has no steps to skip", ro.Name)
+		return Patch{}, fmt.Errorf("rollout '%s' is not a canary, so it has no steps to skip: promote it without that flag", ro.Name)
 	case (how.SkipStep || how.SkipAll) && count == 0:
-		return Patch{}, fmt.Errorf("rollout '%s' has no steps to skip", ro.Name)
+		return Patch{}, fmt.Errorf("rollout '%s' has no steps to skip: promote it without that flag", ro.Name)
 	case how.SkipStep:
 		return Patch{Status: skip(index + 1)}, nil
 	case how.SkipAll:
