@@ -46,9 +46,9 @@ spec:
 	}{
 		"text": {"", []string{"-R", "-f", "."}, result{code: 1, err: "error: " + summary, out: "" +
 			"a.yaml:11: warning: Rollout web: spec.revisionHistoryLimit: with 0, no earlier version is kept and undo is impossible: set at least 1 [no-history]\n" +
-			"deep/b, %1.yaml:5: error: Rollout b: spec.minReadySeconds: should be greater than or equal to 0 [schema]\n"}},
+			"deep/b, %1.yaml:5: error: Rollout b: spec.minReadySeconds: -5 is negative: write 0 or more [schema]\n"}},
 		"github": {"", []string{"-f", "deep", "-o", "github", "a.yaml"}, result{code: 1, err: "error: " + summary, out: "" +
-			"::error file=deep/b%2C %251.yaml,line=5,title=Rollout b [schema]::spec.minReadySeconds: should be greater than or equal to 0\n" +
+			"::error file=deep/b%2C %251.yaml,line=5,title=Rollout b [schema]::spec.minReadySeconds: -5 is negative: write 0 or more\n" +
 			"::warning file=a.yaml,line=11,title=Rollout web [no-history]::spec.revisionHistoryLimit: with 0, no earlier version is kept and undo is impossible: set at least 1\n"}},
 		"json": {"", []string{"-f", "deep", "-o", "json"}, result{code: 1, err: "error: 1 error and 0 warnings in 1 object of 1 file\n", out: `[
   {
@@ -58,7 +58,7 @@ spec:
     "rule": "schema",
     "object": "Rollout b",
     "field": "spec.minReadySeconds",
-    "message": "should be greater than or equal to 0"
+    "message": "-5 is negative: write 0 or more"
   }
 ]
 `}},

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// usage prints how to call a command. As with kubectl, the flags that all commands share have a command of their own: there are so many that
-// nobody would find the others among them.
+// usage prints how to call a command. As with kubectl, the flags that all commands share have a command of their own, since they would hide
+// those of the command.
 func usage(cmd *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("Usage:\n")

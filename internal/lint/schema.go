@@ -221,7 +221,9 @@ func withValue(text string, value any) string {
 	var shown string
 	switch value := value.(type) {
 	case string:
-		shown = strconv.Quote(value)
+		if value != "" { // a rule about several fields has an empty one
+			shown = strconv.Quote(value)
+		}
 	case bool, int32, int64, float64:
 		shown = fmt.Sprint(value)
 	}
