@@ -122,6 +122,8 @@ func (r *rules) activeRepaired(p sim.Pass, b spec.BlueGreen, status v1alpha1.Rol
 	case hash == status.CurrentPodHash && !r.mayServe(p.Observed, status, hash):
 		if closed := r.closed(b, status, hash); closed != "" {
 			r.history.fail("repair", "%s is left at %s, and %s", b.ActiveService, hash, closed)
+		} else if status.BlueGreen.ScaleUpPreviewCheckPoint && hash == r.byHand {
+			r.byHand, r.served[hash] = "", true // it has passed its gates since
 		}
 	case hash != status.CurrentPodHash && hash == r.byHand && !r.served[hash]:
 		r.history.fail("repair", "%s is left at %s, where a manual edit has it", b.ActiveService, hash)
