@@ -141,7 +141,7 @@ func (p *BySwitch) awaitsPods(s target.Selection) string {
 	switch {
 	case recorded == "" && leaving == nil:
 		needed = p.want.Enough()
-	case leaving == nil || recorded != "" && leaving.Hash != recorded && leaving != p.world.Stable:
+	case leaving == nil || recorded != "" && leaving.Hash != recorded:
 		needed, atStake = min(1, p.world.Spec.Replicas), false
 	default:
 		needed = min(p.want.Enough(), max(1, leaving.Counts().Available))

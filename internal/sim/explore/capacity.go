@@ -131,12 +131,12 @@ func (r *rules) catchUp() {
 	}
 }
 
-// edited reports whether a manual edit has the active Service select something other than the controller knows. The pods that serve
-// through the edit are no promise: an empty selector sends to the pods of all versions, on trial or not, and when the Service is pointed
+// edited reports whether the active Service selects something other than the controller knows, by a manual edit or by a write that it could not
+// record: it cannot tell these apart. The pods that serve through that are no promise: an empty selector sends to the pods of all versions, on trial or not, and when the Service is pointed
 // back, as it must be, those of the version that should serve remain.
 func (r *rules) edited() bool {
-	status := r.world.Rollout().Status
-	return r.world.Rollout().Spec.Strategy.BlueGreen != nil && r.active == r.byHand && r.active != status.BlueGreen.ActiveSelector
+	recorded := r.world.Rollout().Status.BlueGreen.ActiveSelector
+	return r.world.Rollout().Spec.Strategy.BlueGreen != nil && r.active != recorded && (r.active == r.byHand || recorded != "")
 }
 
 // seenToServe is how many pods an observation shows that are available, serve, and stay. One that has become available since is nobody's
