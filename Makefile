@@ -64,9 +64,9 @@ longest = ./internal/controller
 
 .PHONY: traffic
 TRAFFIC ?=
-traffic: build ## Count the requests that updates lose, through real proxies, a million in an hour, and write the tables into docs/requests.md and docs/reliability.md (TRAFFIC="-strategy nginx -lags 0s,5s"; needs NGINX)
+traffic: build ## Count the requests that updates lose, through real proxies, a million in half an hour, and write the tables into docs/requests.md and docs/reliability.md (TRAFFIC="-strategy nginx -lags 0s,5s"; needs NGINX)
 	@go build -o bin/sluice-traffic ./hack/traffic
-	@SLUICE_BIN=$(CURDIR)/bin bin/sluice-traffic $(if $(TRAFFIC),$(TRAFFIC),-lags 0s,2s,5s -rate 200 -parallel 4 -o docs/requests.md -summary docs/reliability.md)
+	@SLUICE_BIN=$(CURDIR)/bin bin/sluice-traffic $(if $(TRAFFIC),$(TRAFFIC),-lags 0s,5s -rate 200 -parallel 5 -o docs/requests.md -summary docs/reliability.md)
 
 .PHONY: bench
 ROLLOUTS ?= 100

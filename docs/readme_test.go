@@ -77,8 +77,13 @@ func sum(t *testing.T, page, pattern string) (total int) {
 	return total
 }
 
-// grouped writes a number of up to six digits with a comma.
-func grouped(n int) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
+// grouped writes a number with commas.
+func grouped(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
+}
 
 // faults counts the rows of the tables of faults.
 func faults(page string) (n int) {
@@ -136,8 +141,7 @@ func TestRequests(t *testing.T) {
 	if cells != len(sent) {
 		t.Errorf("reliability.md has %d cells, and requests.md %d", cells, len(sent))
 	}
-	millions := fmt.Sprintf("%d,%03d,%03d", all/1e6, all/1e3%1000, all%1000)
-	for _, want := range []string{millions + " real requests", fmt.Sprintf("[%d lost]", none)} {
+	for _, want := range []string{grouped(all) + " real requests", fmt.Sprintf("[%d lost]", none)} {
 		if !strings.Contains(read(t, "../README.md"), want) {
 			t.Errorf("README.md does not say %q, which requests.md has", want)
 		}
