@@ -60,10 +60,11 @@ func Main(m *testing.M, parts ...Part) {
 
 // MainWith is Main with flags for `sluice-playground up`.
 func MainWith(m *testing.M, flags []string, parts ...Part) {
-	os.Exit(run(m, flags, parts))
+	os.Exit(RunWith(m, flags, parts...))
 }
 
-func run(m *testing.M, flags []string, parts []Part) int {
+// RunWith is MainWith for a package that has something to clear away before it exits with the code.
+func RunWith(m *testing.M, flags []string, parts ...Part) (code int) {
 	c, err := Start(flags...)
 	if c != nil {
 		defer c.Stop()

@@ -36,7 +36,13 @@ func TestMain(m *testing.M) {
 	if err := trust(); err != nil {
 		panic(err)
 	}
-	playtest.MainWith(m, []string{"--audit-log", auditLog, "--authentication-config", trusted})
+	code := playtest.RunWith(m, []string{"--audit-log", auditLog, "--authentication-config", trusted})
+	for _, file := range []string{auditLog, trusted} {
+		if err := os.Remove(file); err != nil && code == 0 {
+			panic(err)
+		}
+	}
+	os.Exit(code)
 }
 
 // audited waits until the API server's audit log says that the dashboard wrote to a Rollout in a person's name.
