@@ -86,7 +86,7 @@ test: export SLUICE_BIN = $(CURDIR)/bin
 test: export PATH := $(PATH):$(CURDIR)/bin
 test: build prometheus oauth2-proxy ## Run every test, those against the playground included
 	go test -timeout 30m $(engines)
-	$(race) -timeout 30m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest))")
+	$(race) -timeout 60m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest))")
 	cd playground && go test ./...
 	cd notifier && $(race) -timeout 30m ./...
 	@if [ -e bin/not-run ]; then cat bin/not-run; fi
