@@ -40,7 +40,7 @@ func startNGINX(o Options) (*nginx, error) {
 		return nil, err
 	}
 	n := &nginx{address: address, folder: o.Folder, log: o.Log, program: o.NGINX, ended: make(chan error, 1)}
-	if err := n.write(view{}); err != nil {
+	if _, err := n.write(view{}); err != nil {
 		return nil, err
 	}
 	n.cmd = exec.Command(o.NGINX, "-p", n.folder, "-c", filepath.Join(n.folder, configFile), "-e", n.logFile(), "-g", "daemon off;")
@@ -74,12 +74,11 @@ func (n *nginx) listening() error {
 
 // see has NGINX follow a view: it reloads its configuration where that is another now.
 func (n *nginx) see(v view) {
-	before := n.last
-	if err := n.write(v); err != nil {
+	changed, err := n.write(v)
+	if err != nil {
 		n.log.Error("NGINX keeps its configuration", "error", err)
-		return
 	}
-	if n.last == before {
+	if !changed {
 		return
 	}
 	if err := n.readable(); err != nil { // NGINX would log that, and carry on with what it has
@@ -104,13 +103,25 @@ func (n *nginx) readable() error {
 	return nil
 }
 
-func (n *nginx) write(v view) error {
+// write reports whether the view asks for another configuration than the last one, which is written then. NGINX may be reading the last one, so
+// the file is replaced as a whole: an NGINX that reads half of a file keeps what it had, and nobody tells it to read again.
+func (n *nginx) write(v view) (changed bool, err error) {
 	config, problems := render(v, n.address, n.folder)
+	if config == n.last {
+		return false, nil
+	}
 	for _, problem := range problems {
 		n.log.Warn("not routed", "problem", problem)
 	}
+	file := filepath.Join(n.folder, configFile)
+	if err := os.WriteFile(file+".new", []byte(config), 0o600); err != nil {
+		return false, err
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		return false, err
+	}
 	n.last = config
-	return os.WriteFile(filepath.Join(n.folder, configFile), []byte(config), 0o600)
+	return true, nil
 }
 
 // stop ends NGINX. It returns what NGINX refused to read, if anything.

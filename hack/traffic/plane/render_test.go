@@ -187,14 +187,8 @@ func TestRender(t *testing.T) {
 // checkReadable asks a real NGINX whether it can read a configuration.
 func checkReadable(t *testing.T, folder, config string) {
 	t.Helper()
-	program := "/usr/sbin/nginx" // Debian's; it is in no user's PATH
-	if path, err := exec.LookPath("nginx"); err == nil {
-		program = path
-	} else if _, err := os.Stat(program); err != nil {
-		if os.Getenv("SLUICE_NO_SKIP") != "" {
-			t.Fatal(err)
-		}
-		t.Log("there is no NGINX to ask whether it reads the configuration: apt-get install nginx-light")
+	program := findNGINX(t)
+	if program == "" {
 		return
 	}
 	n := &nginx{folder: folder, program: program}
@@ -204,4 +198,21 @@ func checkReadable(t *testing.T, folder, config string) {
 	if err := n.readable(); err != nil {
 		t.Errorf("%v\n%s", err, config)
 	}
+}
+
+// findNGINX is empty where there is none, which CI does not accept.
+func findNGINX(t *testing.T) string {
+	t.Helper()
+	if path, err := exec.LookPath("nginx"); err == nil {
+		return path
+	}
+	const debian = "/usr/sbin/nginx" // in no user's PATH
+	if _, err := os.Stat(debian); err == nil {
+		return debian
+	}
+	if os.Getenv("SLUICE_NO_SKIP") != "" {
+		t.Fatal("no NGINX: apt-get install nginx-light")
+	}
+	t.Log("there is no NGINX to ask: apt-get install nginx-light")
+	return ""
 }
