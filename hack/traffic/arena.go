@@ -98,7 +98,7 @@ func (a *arena) run(ctx context.Context, nginx string) (r result, err error) {
 	if r.beta != nil {
 		r.shares = append(r.shares, a.weights.byHeader(r, a.cell.lag)...)
 	}
-	if a.cell.strategy.beta == betaMirrored {
+	if a.cell.countsCopies() {
 		r.copies, err = a.weights.copies(r.beta, a.cell.lag)
 	}
 	return r, err
@@ -137,7 +137,7 @@ func (a *arena) set(ctx context.Context, nginx string) error {
 		}
 	}
 	a.weights, err = follow(ctx, a.client, a.namespace)
-	if err == nil && a.cell.strategy.beta == betaMirrored {
+	if err == nil && a.cell.countsCopies() {
 		a.weights.count = func(version string) (int, error) { return a.answered(ctx, version) }
 	}
 	return err

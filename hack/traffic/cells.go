@@ -31,6 +31,9 @@ func (c cell) String() string {
 // judged reports whether an analysis judges the update.
 func (c cell) judged() bool { return strings.Contains(c.strategy.objects, "AnalysisTemplate") }
 
+// countsCopies reports whether the copies that the new version got are counted.
+func (c cell) countsCopies() bool { return c.strategy.beta == betaMirrored && c.event.counted }
+
 // lags of the data plane: kube-proxy and the gateway are equally late.
 func (c cell) lags() plane.Lag { return plane.Lag{Services: c.lag, Gateway: c.lag} }
 
@@ -81,13 +84,13 @@ var strategies = []strategy{
 		name: "Gateway API, a header first", gateway: true, beta: betaRouted, objects: service("web-stable") + service("web-canary") + httpRoute,
 		spec: `{canary: {canaryService: web-canary, stableService: web-stable, ` + delays + `trafficRouting: {managedRoutes: [{name: beta}], gatewayAPI: {httpRoute: web}}, ` +
 			`steps: [{setCanaryScale: {replicas: 1}}, {setHeaderRoute: {name: beta, match: [{headerName: ` + betaHeader + `, headerValue: {exact: "1"}}]}}, ` +
-			`{pause: {duration: 8s}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 50}, {pause: {duration: 6s}}]}}`,
+			`{pause: {duration: 8s}}, {setWeight: 25}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 50}, {pause: {duration: 6s}}]}}`,
 	},
 	{
 		name: "Gateway API, copies first", gateway: true, beta: betaMirrored, objects: service("web-stable") + service("web-canary") + httpRoute,
 		spec: `{canary: {canaryService: web-canary, stableService: web-stable, ` + delays + `trafficRouting: {managedRoutes: [{name: copies}], gatewayAPI: {httpRoute: web}}, ` +
 			`steps: [{setCanaryScale: {replicas: 1}}, {setMirrorRoute: {name: copies, match: [{headers: {` + betaHeader + `: {exact: "1"}}}]}}, ` +
-			`{pause: {duration: 10s}}, {setMirrorRoute: {name: copies}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 50}, {pause: {duration: 6s}}]}}`,
+			`{pause: {duration: 10s}}, {setMirrorRoute: {name: copies}}, {setWeight: 25}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 50}, {pause: {duration: 6s}}]}}`,
 	},
 }
 

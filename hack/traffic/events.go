@@ -18,17 +18,21 @@ type event struct {
 	do   func(context.Context, *arena) error
 	// standby: a second controller waits to lead.
 	standby bool
+	// ends: it ends pods of the new version. While the only one is replaced, the stable version answers requests with the header.
+	ends bool
+	// counted: all pods of the new version live until it is promoted, and so does what they counted.
+	counted bool
 }
 
 var events = []event{
-	{name: "promotion", do: promotion},
+	{name: "promotion", do: promotion, counted: true},
 	{name: "abort", do: abort},
 	{name: "superseding update", do: superseding},
 	{name: "rollback after the update", do: rollback},
 	{name: "scaling during the update", do: scaling},
 	{name: "autoscaler during the update", do: autoscaled},
-	{name: "pods deleted during the update", do: deletedPods},
-	{name: "node drained during the update", do: drained},
+	{name: "pods deleted during the update", do: deletedPods, ends: true},
+	{name: "node drained during the update", do: drained, ends: true},
 	{name: "controller killed during the update", do: killed},
 	{name: "leader change during the update", do: leaderChange, standby: true},
 	{name: "restart", do: restart},

@@ -60,7 +60,7 @@ func (r result) line() string {
 	for _, s := range r.shares {
 		text += fmt.Sprintf("; asked %.0f %%, got %.1f %% (p %.2g)", s.asked*100, s.got*100, s.p)
 	}
-	if r.cell.strategy.beta == betaMirrored {
+	if r.cell.countsCopies() {
 		text += fmt.Sprintf("; %d copies of %d to %d requests", r.copies.got, r.copies.least, r.copies.most)
 	}
 	reasons := r.reasons()
@@ -171,7 +171,7 @@ func faults(results []result) error {
 		case r.cell.careless != nil && total.Lost == 0:
 			errs = append(errs, fmt.Errorf("%s: no request lost, so the ledger cannot be believed", r.cell))
 		}
-		if r.cell.strategy.beta == betaMirrored && r.cell.event.name == events[0].name && r.copies.wrong() { // other events end pods, and what they counted
+		if r.cell.countsCopies() && r.copies.wrong() {
 			errs = append(errs, fmt.Errorf("%s: %d copies, want %d to %d", r.cell, r.copies.got, r.copies.least, r.copies.most))
 		}
 		for _, s := range r.shares {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -63,8 +64,8 @@ func follow(ctx context.Context, c client.WithWatch, namespace string) (*weights
 }
 
 func (w *weights) see(ro *v1alpha1.Rollout) {
-	if ro.Status.Canary.Weights == nil {
-		return
+	if ro.Status.Canary.Weights == nil || ro.Status.ObservedGeneration != strconv.FormatInt(ro.Generation, 10) {
+		return // the status of another spec says nothing of this one's version
 	}
 	_, tag, _ := strings.Cut(ro.Spec.Template.Spec.Containers[0].Image, ":")
 	now := weighed{at: time.Now(), canary: tag, weight: ro.Status.Canary.Weights.Canary.Weight, paused: ro.Status.Phase == v1alpha1.RolloutPhasePaused}
@@ -97,15 +98,17 @@ func (w *weights) shares(l *load.Ledger, lag time.Duration) (all []share) {
 	return all
 }
 
-// byHeader are those of the pauses without a weight: requests with the header go to the canary, and no others.
+// byHeader are those of the pauses without a weight: requests with the header go to the canary, and no others. How many of them do while a pod of the
+// canary ends is not judged: that they are all answered is.
 func (w *weights) byHeader(r result, lag time.Duration) (all []share) {
 	w.pauses(lag, func(now weighed, from, to time.Time) {
 		if now.weight == 0 {
-			asked := 1.0
-			if r.cell.strategy.beta == betaMirrored {
-				asked = 0
+			switch {
+			case r.cell.strategy.beta == betaMirrored:
+				all = append(all, shareOf(r.beta, now.canary, 0, from, to)...)
+			case !r.cell.event.ends:
+				all = append(all, shareOf(r.beta, now.canary, 1, from, to)...)
 			}
-			all = append(all, shareOf(r.beta, now.canary, asked, from, to)...)
 			all = append(all, shareOf(r.ledger, now.canary, 0, from, to)...)
 		}
 	})

@@ -132,8 +132,8 @@ func (r *rules) catchUp() {
 }
 
 // edited reports whether the active Service selects something other than the controller knows, by a manual edit or by a write that it could not
-// record: it cannot tell these apart. The pods that serve through that are no promise: an empty selector sends to the pods of all versions, on trial or not, and when the Service is pointed
-// back, as it must be, those of the version that should serve remain.
+// record: it cannot tell these apart. The pods that serve through that are no promise: an empty selector sends to the pods of all versions, on trial
+// or not, and when the Service is pointed back, as it must be, those of the version that should serve remain.
 func (r *rules) edited() bool {
 	recorded := r.world.Rollout().Status.BlueGreen.ActiveSelector
 	return r.world.Rollout().Spec.Strategy.BlueGreen != nil && r.active != recorded && (r.active == r.byHand || recorded != "")
