@@ -26,9 +26,16 @@ const (
 
 // Values of RolloutTypeLabel.
 const (
-	RolloutTypeStep          = "Step"
-	RolloutTypeBackground    = "Background"
-	RolloutTypePrePromotion  = "PrePromotion"
+	// RolloutTypeStep is the analysis of a canary step.
+	RolloutTypeStep = "Step"
+
+	// RolloutTypeBackground is the analysis that runs during the whole update of a canary.
+	RolloutTypeBackground = "Background"
+
+	// RolloutTypePrePromotion is the analysis before a blue-green switch.
+	RolloutTypePrePromotion = "PrePromotion"
+
+	// RolloutTypePostPromotion is the analysis after a blue-green switch.
 	RolloutTypePostPromotion = "PostPromotion"
 )
 
@@ -154,9 +161,11 @@ const (
 	// EventSource is the component that reports the events.
 	EventSource = "rollouts-controller"
 
-	// DashboardEventSource and CLIEventSource are the components that report what users do.
+	// DashboardEventSource is the component that reports what users do in the dashboard.
 	DashboardEventSource = "sluice-dashboard"
-	CLIEventSource       = "sluice-cli"
+
+	// CLIEventSource is the component that reports what users do with the CLI.
+	CLIEventSource = "sluice-cli"
 )
 
 // GatewayAPIPluginName is the key under trafficRouting.plugins whose settings the native Gateway API router also reads.
