@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -87,7 +88,7 @@ func (l *linter) checkTemplates() {
 		given := spec.Analysis{Endless: true, Field: "spec", RolloutAnalysis: v1alpha1.RolloutAnalysis{
 			Templates: []v1alpha1.AnalysisTemplateRef{self}, Args: anything(known),
 		}}
-		for _, p := range analysis.Check(given, known, &v1alpha1.Rollout{}) {
+		for _, p := range analysis.Check(given, withTargets(known), &v1alpha1.Rollout{}) {
 			l.invalidMetric(o, template, p.Text)
 		}
 		l.checkUses(o, template, known)
@@ -125,6 +126,29 @@ func anything(known analysis.Templates) []v1alpha1.AnalysisRunArgument {
 		}
 	}
 	return args
+}
+
+// withTargets are copies of templates in which golden signals have a whole target: the Rollout that uses the templates gives what they leave out.
+func withTargets(known analysis.Templates) analysis.Templates {
+	all := make(analysis.Templates, len(known))
+	for ref, template := range known {
+		template = template.DeepCopy()
+		all[ref] = template
+		for i := range template.Metrics {
+			m := &template.Metrics[i]
+			if m.Golden == "" {
+				continue
+			}
+			t := v1alpha1.GoldenTarget{}
+			if m.GoldenTarget != nil {
+				t = *m.GoldenTarget
+			}
+			t.Router, t.Namespace = cmp.Or(t.Router, v1alpha1.GoldenIstio), cmp.Or(t.Namespace, "default")
+			t.Canary, t.Stable, t.Ingress = cmp.Or(t.Canary, "canary"), cmp.Or(t.Stable, "stable"), cmp.Or(t.Ingress, "ingress")
+			m.GoldenTarget = &t
+		}
+	}
+	return all
 }
 
 // use is where a text names an argument.
