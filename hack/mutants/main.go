@@ -31,6 +31,9 @@ func main() {
 	if len(o.patterns) == 0 {
 		o.patterns = engines
 	}
+	if areRouters(o.patterns) {
+		o.stages = own(o.patterns)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	r, err := o.run(ctx)
 	stop()

@@ -1,5 +1,10 @@
 package main
 
+import (
+	"slices"
+	"strings"
+)
+
 // stage is a part of the tests. A mutant that survives one goes on to the next.
 type stage struct {
 	name     string
@@ -9,6 +14,17 @@ type stage struct {
 
 // engines are the packages whose mutants are made where none are named.
 var engines = []string{"./internal/plan/...", "./internal/experiment/...", "./internal/analysis/..."}
+
+// own is the one stage for mutants of the routers, which are no part of an engine: the tests of their own packages, the suite of all routers with its
+// faults among them.
+func own(patterns []string) []stage {
+	return []stage{{"own tests", append(slices.Clone(patterns), "./internal/traffic/conformance/..."), nil}}
+}
+
+// areRouters reports whether only packages of routers are to be mutated.
+func areRouters(patterns []string) bool {
+	return len(patterns) > 0 && !slices.ContainsFunc(patterns, func(p string) bool { return !strings.HasPrefix(p, "./internal/traffic/") })
+}
 
 // stages are the fast tests, the cheapest first: the tests of the engines without disturbed transcripts; the smallest worlds, searched to their end; about
 // 2,000 seeded histories of tier one and the explorer's regressions; and the transcripts with a crash after each write and with stale views.
