@@ -50,7 +50,7 @@ func (p *problems) sessionAffinity(field string, c *v1alpha1.CanaryStrategy, rou
 	}
 	for _, r := range routers {
 		if a := abilityOf(r); !a.sessions {
-			p.add(field, "%s cannot keep clients on a version: remove sessionAffinity, or use istio", a.who)
+			p.add(field, "%s cannot keep clients on a version%s: remove sessionAffinity, or use istio", a.who, a.noSessions)
 		}
 	}
 	for i, step := range c.Steps {

@@ -46,7 +46,7 @@ func TestSessionAffinity(t *testing.T) {
 				routing + ".sessionAffinity.maxAgeSeconds: 0 is out of range: write 1 to 31536000",
 				routing + ".sessionAffinity: keeps clients on the stable version, which dynamicStableScale takes the pods from: remove one of the two",
 				routing + ".sessionAffinity: traefik cannot keep clients on a version: remove sessionAffinity, or use istio",
-				routing + ".sessionAffinity: the Gateway API cannot keep clients on a version: remove sessionAffinity, or use istio",
+				routing + ".sessionAffinity: the Gateway API cannot keep clients on a version (sessionPersistence of a rule keeps them on a pod, and only as long as that exists): remove sessionAffinity, or use istio",
 				"spec.strategy.canary.steps[0].setMirrorRoute: would split the clients that it mirrors again, and sessionAffinity keeps them on a version: remove one of the two",
 			},
 		},
