@@ -112,8 +112,16 @@ const (
 	// besides weights, as a JSON object by namespace/name of the Rollout, so that only that is removed later.
 	GatewayAPINotesAnnotation = "rollouts.argoproj.io/gatewayapi-notes"
 
-	// CustomNotesAnnotation is on an object of trafficRouting.custom: the rules and fields that each Rollout has added to it, as a JSON object
-	// by namespace/name of the Rollout, so that only these are removed later.
+	// TraefikNotesAnnotation is on a TraefikService while an update is in progress: the stable and the canary Service of each Rollout, as a JSON
+	// object by NAMESPACE/NAME of the Rollout.
+	TraefikNotesAnnotation = "rollouts.argoproj.io/traefik-notes"
+
+	// ApisixNotesAnnotation is on an ApisixRoute while an update is in progress: the stable and the canary Service of each Rollout, and the rules
+	// in which it sets their weights, as a JSON object by NAMESPACE/NAME of the Rollout.
+	ApisixNotesAnnotation = "rollouts.argoproj.io/apisix-notes"
+
+	// CustomNotesAnnotation is on an object of trafficRouting.custom: the rules and fields that each Rollout has added to it, and where its weights
+	// are while the canary has any, as a JSON object by namespace/name of the Rollout, so that only these are removed or reset later.
 	CustomNotesAnnotation = "rollouts.argoproj.io/custom-notes"
 
 	// CustomRoutesLabel is on ClusterRoles whose rights the controller gets, if it is installed so: those on the kinds that

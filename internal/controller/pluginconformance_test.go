@@ -69,7 +69,7 @@ type asking struct {
 }
 
 // Have implements [conformance.World].
-func (a asking) Have(_ *testing.T, refs []traffic.Ref) traffic.Objects {
+func (a asking) Have(_ testing.TB, refs []traffic.Ref) traffic.Objects {
 	have := traffic.Objects{}
 	for _, ref := range refs {
 		if object := a.plugins.object(ref.NamespacedName, a.rollout.UID); object != nil {
@@ -80,7 +80,7 @@ func (a asking) Have(_ *testing.T, refs []traffic.Ref) traffic.Objects {
 }
 
 // Apply implements [conformance.World]. What is deleted is forgotten, as by a restart.
-func (a asking) Apply(t *testing.T, before, after traffic.Objects) {
+func (a asking) Apply(t testing.TB, before, after traffic.Objects) {
 	for key := range before {
 		if after[key] == nil {
 			a.plugins.forget(rolloutOf(key.NamespacedName))
@@ -119,7 +119,7 @@ func TestPluginRouterConforms(t *testing.T) {
 	})
 	t.Cleanup(plugins.Close)
 	owner := subjects.Rollout("shop")
-	world := func(t *testing.T) conformance.World {
+	world := func(t testing.TB) conformance.World {
 		now.Store(&proxied{weights: map[string]int64{}, routes: map[string]bool{}})
 		ro := &v1alpha1.Rollout{}
 		ro.Namespace, ro.Name, ro.UID = owner.Namespace, owner.Name, owner.UID

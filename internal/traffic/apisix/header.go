@@ -45,6 +45,7 @@ func (r router) created(name string, base *unstructured.Unstructured) *unstructu
 	out.SetLabels(maps.Clone(base.GetLabels()))
 	annotations := maps.Clone(base.GetAnnotations())
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
+	delete(annotations, v1alpha1.ApisixNotesAnnotation)
 	if len(annotations) > 0 {
 		out.SetAnnotations(annotations)
 	}

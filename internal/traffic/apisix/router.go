@@ -2,14 +2,17 @@ package apisix
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/note"
 )
 
 // GVK is the version in which ApisixRoutes are read and written.
@@ -110,7 +113,6 @@ func (r router) weigh(want traffic.Split, before *unstructured.Unstructured) (af
 	if problem != "" {
 		return before, problem
 	}
-	changed := false
 	for _, rule := range rules {
 		backends, problem := backendsOf(rule, want)
 		if problem != "" {
@@ -120,13 +122,19 @@ func (r router) weigh(want traffic.Split, before *unstructured.Unstructured) (af
 			weight := int64(d.Weight)
 			for _, backend := range backends[d.Service] { // the first one carries it
 				if read, ok := weightOf(backend); !ok || read != weight {
-					backend["weight"], changed = weight, true
+					backend["weight"] = weight
 				}
 				weight = 0
 			}
 		}
 	}
-	if !changed {
+	notes, is := readNotes(before), mark{Pair: note.PairOf(want)}
+	if is.Pair != (note.Pair{}) {
+		is.Rules = r.ruleNames()
+	}
+	notes.Set(r.owner, is)
+	notes.Write(after)
+	if reflect.DeepEqual(before.Object, after.Object) {
 		return before, ""
 	}
 	return after, ""
@@ -139,11 +147,7 @@ func (r router) rules(o *unstructured.Unstructured) (rules []map[string]any, pro
 	if !ok {
 		return nil, "spec.http was not found in Apisix Route manifest: add the rule that sends to the two Services"
 	}
-	names := r.spec.Rules
-	if len(names) == 0 {
-		names = []string{r.spec.Route}
-	}
-	for _, name := range names {
+	for _, name := range r.ruleNames() {
 		i := slices.IndexFunc(list, func(entry any) bool {
 			rule, _ := entry.(map[string]any)
 			return rule["name"] == name
@@ -156,18 +160,32 @@ func (r router) rules(o *unstructured.Unstructured) (rules []map[string]any, pro
 	return rules, ""
 }
 
-// backendsOf are the backends of a rule by their Services; both of the split must be there.
-func backendsOf(rule map[string]any, want traffic.Split) (all map[string][]map[string]any, problem string) {
-	list, ok := rule["backends"].([]any)
-	if !ok {
-		return nil, "Apisix http route backends not found: list the two Services as backends"
+// ruleNames are the names of the rules that the spec asks to split.
+func (r router) ruleNames() []string {
+	if len(r.spec.Rules) == 0 {
+		return []string{r.spec.Route}
 	}
+	return r.spec.Rules
+}
+
+// byService are the backends of a rule by their Services.
+func byService(rule map[string]any) (all map[string][]map[string]any, ok bool) {
+	list, ok := rule["backends"].([]any)
 	all = map[string][]map[string]any{}
 	for _, entry := range list {
 		backend, _ := entry.(map[string]any)
 		if name, _ := backend["serviceName"].(string); name != "" {
 			all[name] = append(all[name], backend)
 		}
+	}
+	return all, ok
+}
+
+// backendsOf are the backends of a rule by their Services; both of the split must be there.
+func backendsOf(rule map[string]any, want traffic.Split) (all map[string][]map[string]any, problem string) {
+	all, ok := byService(rule)
+	if !ok {
+		return nil, "Apisix http route backends not found: list the two Services as backends"
 	}
 	for _, service := range []string{want.Stable.Service, want.Canary.Service} {
 		if len(all[service]) == 0 {
@@ -232,5 +250,40 @@ func (r router) Release(object *unstructured.Unstructured) *unstructured.Unstruc
 	if traffic.Controls(r.owner, object) {
 		return nil
 	}
-	return object
+	notes := readNotes(object)
+	return notes.Without(r.owner, object)
+}
+
+// Return implements [traffic.Returner].
+func (r router) Return(object *unstructured.Unstructured) *unstructured.Unstructured {
+	notes, out := readNotes(object), object.DeepCopy()
+	noted := notes.Of(r.owner)
+	content, _ := out.Object["spec"].(map[string]any)
+	list, _ := content["http"].([]any)
+	for _, entry := range list {
+		rule, _ := entry.(map[string]any)
+		if name, _ := rule["name"].(string); !slices.Contains(noted.Rules, name) {
+			continue
+		}
+		if backends, ok := byService(rule); ok {
+			noted.ToStable(backends, weightOf, int64(v1alpha1.DefaultMaxTrafficWeight))
+		}
+	}
+	return out
+}
+
+// mark is what is noted of a Rollout in an ApisixRoute: the Services, and the rules that it splits between them.
+type mark struct {
+	note.Pair
+	Rules []string `json:"rules,omitempty"`
+}
+
+func readNotes(o *unstructured.Unstructured) note.Notes[mark] {
+	return note.Read[mark](o, v1alpha1.ApisixNotesAnnotation)
+}
+
+// Owners are the Rollout whose own an ApisixRoute is, and those that have something noted in it.
+func Owners(object *unstructured.Unstructured) []types.NamespacedName {
+	notes := readNotes(object)
+	return append(traffic.ControllingRollout(object), notes.Names()...)
 }

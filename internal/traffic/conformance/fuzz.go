@@ -66,6 +66,9 @@ func FuzzObjects(f *testing.F, objects traffic.Objects, router traffic.Router) {
 			t.Errorf("the weight of %d reads as %v", want.Max, read)
 		}
 		for _, o := range after {
+			if r, ok := router.(traffic.Returner); ok {
+				o = r.Return(o)
+			}
 			router.Release(o)
 		}
 		if changed := difference(before, have); len(changed) > 0 {

@@ -12,7 +12,7 @@ import (
 )
 
 // Load reads the objects of a file, in a namespace where the file names none.
-func Load(t *testing.T, file, namespace string) traffic.Objects {
+func Load(t testing.TB, file, namespace string) traffic.Objects {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -26,7 +26,7 @@ const (
 type Subject struct {
 	Router traffic.Router
 	// World with the objects that people made, and a fresh one for each test.
-	World func(t *testing.T) World
+	World func(t testing.TB) World
 	// Weights reads from the objects what traffic goes where, in each place where it is split.
 	Weights func(objects traffic.Objects) []map[string]int64
 	// Bare is an object without weights, as far as Release leaves them.
@@ -43,23 +43,27 @@ type Subject struct {
 
 // Run runs the suite.
 func Run(t *testing.T, s Subject) {
-	for name, test := range map[string]func(*testing.T, Subject){
-		"a split is in force once it is rendered":             settles,
-		"weights sum, whatever the split":                     sums,
-		"the weight is read as it was rendered":               reads,
-		"a weight that objects disagree about is an interval": readsDrift,
-		"drift is repaired":                                   mends,
-		"what other people wrote stays":                       respects,
-		"what is given is not changed":                        leavesInput,
-		"managed routes that are not wanted are gone":         removesRoutes,
-		"additional destinations are added and removed":       removesDestinations,
-		"what cannot be done is reported":                     tellsWhatItCannot,
-		"nothing is left behind":                              releases,
-		"an object that is missing is reported by its field":  tellsOfMissing,
-		"no route to the stable Service is reported":          tellsOfNoRoute,
-	} {
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { test(t, s) })
 	}
+}
+
+// tests are those of the suite.
+var tests = map[string]func(testing.TB, Subject){
+	"a split is in force once it is rendered":             settles,
+	"weights sum, whatever the split":                     sums,
+	"the weight is read as it was rendered":               reads,
+	"a weight that objects disagree about is an interval": readsDrift,
+	"drift is repaired":                                   mends,
+	"what other people wrote stays":                       respects,
+	"what is given is not changed":                        leavesInput,
+	"managed routes that are not wanted are gone":         removesRoutes,
+	"additional destinations are added and removed":       removesDestinations,
+	"what cannot be done is reported":                     tellsWhatItCannot,
+	"nothing is left behind":                              releases,
+	"what is no longer named sends to the stable Service": returns,
+	"an object that is missing is reported by its field":  tellsOfMissing,
+	"no route to the stable Service is reported":          tellsOfNoRoute,
 }
 
 // split is one between two versions of a hundred.
@@ -91,7 +95,7 @@ func routes(f traffic.Features) []traffic.Route {
 }
 
 // reach brings a world to a split as the controller does, and returns the objects as they are then.
-func reach(t *testing.T, s Subject, w World, want traffic.Split) traffic.Objects {
+func reach(t testing.TB, s Subject, w World, want traffic.Split) traffic.Objects {
 	t.Helper()
 	before := w.Have(t, s.Router.Refs())
 	after, problems := s.Router.Render(want, before)
@@ -107,7 +111,7 @@ func reach(t *testing.T, s Subject, w World, want traffic.Split) traffic.Objects
 }
 
 // changes are the objects that a router would change.
-func changes(t *testing.T, s Subject, want traffic.Split, have traffic.Objects) []string {
+func changes(t testing.TB, s Subject, want traffic.Split, have traffic.Objects) []string {
 	t.Helper()
 	after, problems := s.Router.Render(want, have)
 	for _, p := range problems {
@@ -127,7 +131,7 @@ func changes(t *testing.T, s Subject, want traffic.Split, have traffic.Objects) 
 	return changed
 }
 
-func settles(t *testing.T, s Subject) {
+func settles(t testing.TB, s Subject) {
 	w := s.World(t)
 	for _, weight := range []int32{0, 20, 100, 50, 0} {
 		want := split(weight)
@@ -142,7 +146,7 @@ func settles(t *testing.T, s Subject) {
 	}
 }
 
-func sums(t *testing.T, s Subject) {
+func sums(t testing.TB, s Subject) {
 	random := rand.New(rand.NewPCG(1, 2))
 	w := s.World(t)
 	for range s.Splits {
@@ -152,7 +156,7 @@ func sums(t *testing.T, s Subject) {
 }
 
 // reads renders splits, and reads the same weights.
-func reads(t *testing.T, s Subject) {
+func reads(t testing.TB, s Subject) {
 	random := rand.New(rand.NewPCG(3, 4))
 	w := s.World(t)
 	for _, weight := range []int32{0, 1, 50, 99, 100} {
@@ -172,7 +176,7 @@ func reads(t *testing.T, s Subject) {
 	}
 }
 
-func readsBack(t *testing.T, s Subject, want traffic.Split, now traffic.Objects) {
+func readsBack(t testing.TB, s Subject, want traffic.Split, now traffic.Objects) {
 	t.Helper()
 	blank := want
 	blank.Stable.Weight, blank.Canary.Weight, blank.Routes = 0, 0, nil
@@ -183,7 +187,7 @@ func readsBack(t *testing.T, s Subject, want traffic.Split, now traffic.Objects)
 }
 
 // readsDrift puts each object in turn at another weight, as a GitOps tool does.
-func readsDrift(t *testing.T, s Subject) {
+func readsDrift(t testing.TB, s Subject) {
 	w := s.World(t)
 	earlier := reach(t, s, w, split(10))
 	want := split(60)
@@ -240,7 +244,7 @@ func randomSplit(random *rand.Rand, f traffic.Features) traffic.Split {
 }
 
 // check holds what a proxy would do against a split.
-func check(t *testing.T, s Subject, want traffic.Split, now traffic.Objects) {
+func check(t testing.TB, s Subject, want traffic.Split, now traffic.Objects) {
 	t.Helper()
 	wanted := map[string]int64{want.Stable.Service: int64(want.Stable.Weight), want.Canary.Service: int64(want.Canary.Weight)}
 	for _, d := range want.Additional {
@@ -266,7 +270,7 @@ func check(t *testing.T, s Subject, want traffic.Split, now traffic.Objects) {
 	}
 }
 
-func mends(t *testing.T, s Subject) {
+func mends(t testing.TB, s Subject) {
 	w := s.World(t)
 	earlier := reach(t, s, w, split(10))
 	want := split(60)
@@ -295,7 +299,7 @@ func mends(t *testing.T, s Subject) {
 	}
 }
 
-func respects(t *testing.T, s Subject) {
+func respects(t testing.TB, s Subject) {
 	if s.Own {
 		t.Skip("nobody else writes there")
 	}
@@ -335,7 +339,7 @@ func with(m map[string]string, key, value string) map[string]string {
 	return out
 }
 
-func leavesInput(t *testing.T, s Subject) {
+func leavesInput(t testing.TB, s Subject) {
 	w := s.World(t)
 	f := s.Router.Features()
 	for _, weight := range []int32{0, 30, 0} {
@@ -346,6 +350,9 @@ func leavesInput(t *testing.T, s Subject) {
 		after, _ := s.Router.Render(want, have)
 		for _, o := range have {
 			s.Router.Release(o)
+			if r, ok := s.Router.(traffic.Returner); ok {
+				r.Return(o)
+			}
 		}
 		if diff := cmp.Diff(before, have); diff != "" {
 			t.Fatalf("the objects given were changed (-before +after)\n%s", diff)
@@ -354,7 +361,7 @@ func leavesInput(t *testing.T, s Subject) {
 	}
 }
 
-func removesRoutes(t *testing.T, s Subject) {
+func removesRoutes(t testing.TB, s Subject) {
 	f := s.Router.Features()
 	if !f.Headers && !f.Mirrors {
 		t.Skip("it has none")
@@ -388,7 +395,7 @@ func stripped(objects traffic.Objects) traffic.Objects {
 	return out
 }
 
-func removesDestinations(t *testing.T, s Subject) {
+func removesDestinations(t testing.TB, s Subject) {
 	if !s.Router.Features().Additional {
 		t.Skip("it takes none")
 	}
@@ -404,7 +411,7 @@ func removesDestinations(t *testing.T, s Subject) {
 	}
 }
 
-func tellsWhatItCannot(t *testing.T, s Subject) {
+func tellsWhatItCannot(t testing.TB, s Subject) {
 	f := s.Router.Features()
 	have := s.World(t).Have(t, s.Router.Refs())
 	for _, c := range []struct {
@@ -432,14 +439,14 @@ func tellsWhatItCannot(t *testing.T, s Subject) {
 	}
 }
 
-func named(t *testing.T, p spec.Problem) {
+func named(t testing.TB, p spec.Problem) {
 	t.Helper()
 	if !strings.HasPrefix(p.Field, "spec.strategy.canary.trafficRouting.") || p.Text == "" {
 		t.Errorf("problem %q names no field of the spec", p)
 	}
 }
 
-func releases(t *testing.T, s Subject) {
+func releases(t testing.TB, s Subject) {
 	w := s.World(t)
 	original := w.Have(t, s.Router.Refs())
 	want := split(20)
@@ -468,6 +475,30 @@ func releases(t *testing.T, s Subject) {
 	}
 }
 
+func returns(t testing.TB, s Subject) {
+	r, ok := s.Router.(traffic.Returner)
+	if !ok {
+		t.Skip("what it releases sends to the stable Service, or is deleted")
+	}
+	w := s.World(t)
+	for _, weight := range []int32{20, 100} {
+		want := split(weight)
+		want.Routes = routes(s.Router.Features())
+		if s.Router.Features().Additional && weight < 90 {
+			want.Stable.Weight, want.Additional = 90-weight, []traffic.Destination{{Service: Experiment, Weight: 10}}
+		}
+		now := reach(t, s, w, want)
+		after := traffic.Objects{}
+		for key, o := range now {
+			if to := s.Router.Release(r.Return(o)); to != nil {
+				after[key] = to
+			}
+		}
+		w.Apply(t, now, after)
+		check(t, s, split(0), w.Have(t, s.Router.Refs()))
+	}
+}
+
 func bare(s Subject, objects traffic.Objects) traffic.Objects {
 	out := stripped(objects)
 	for key, o := range out {
@@ -476,7 +507,7 @@ func bare(s Subject, objects traffic.Objects) traffic.Objects {
 	return out
 }
 
-func tellsOfMissing(t *testing.T, s Subject) {
+func tellsOfMissing(t testing.TB, s Subject) {
 	refs := s.Router.Refs()
 	all := s.World(t).Have(t, refs)
 	for _, ref := range refs {
@@ -501,7 +532,7 @@ func tellsOfMissing(t *testing.T, s Subject) {
 }
 
 // tellsOfNoRoute splits for a Service that no object routes to.
-func tellsOfNoRoute(t *testing.T, s Subject) {
+func tellsOfNoRoute(t testing.TB, s Subject) {
 	if s.Subsets || s.MakesRoute {
 		t.Skip("nobody's object leads to the Services")
 	}

@@ -12,16 +12,16 @@ import (
 // World is where objects are.
 type World interface {
 	// Have reads those of the objects that there are.
-	Have(t *testing.T, refs []traffic.Ref) traffic.Objects
+	Have(t testing.TB, refs []traffic.Ref) traffic.Objects
 	// Apply writes the objects that differ from those that were read, and deletes those that are missing.
-	Apply(t *testing.T, before, after traffic.Objects)
+	Apply(t testing.TB, before, after traffic.Objects)
 }
 
 // Memory is a world that keeps what it is given.
 type Memory traffic.Objects
 
 // Have implements [World].
-func (m Memory) Have(_ *testing.T, refs []traffic.Ref) traffic.Objects {
+func (m Memory) Have(_ testing.TB, refs []traffic.Ref) traffic.Objects {
 	have := traffic.Objects{}
 	for _, ref := range refs {
 		if o := m[ref.Key()]; o != nil {
@@ -32,7 +32,7 @@ func (m Memory) Have(_ *testing.T, refs []traffic.Ref) traffic.Objects {
 }
 
 // Apply implements [World].
-func (m Memory) Apply(_ *testing.T, before, after traffic.Objects) {
+func (m Memory) Apply(_ testing.TB, before, after traffic.Objects) {
 	for key := range before {
 		if after[key] == nil {
 			delete(m, key)

@@ -11,7 +11,7 @@ import (
 func TestConformance(t *testing.T) {
 	for _, example := range subjects.CustomExamples() {
 		t.Run(example, func(t *testing.T) {
-			world := func(t *testing.T) conformance.World { return conformance.Memory(subjects.Routing(t, example, "shop")) }
+			world := func(t testing.TB) conformance.World { return conformance.Memory(subjects.Routing(t, example, "shop")) }
 			conformance.Run(t, subjects.Custom(t, subjects.Rollout("shop"), example, world, 500))
 		})
 	}

@@ -13,10 +13,11 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/note"
 )
 
-// mark is what a Rollout has put into an object beyond weights.
+// mark is what a Rollout has put into an object, and where its weights are.
 type mark struct {
-	Rules  []notedRule  `json:"rules,omitempty"`
-	Fields []notedField `json:"fields,omitempty"`
+	Rules   []notedRule    `json:"rules,omitempty"`
+	Fields  []notedField   `json:"fields,omitempty"`
+	Weights []notedWeights `json:"weights,omitempty"`
 }
 
 // notedRule is a rule as it was written, and the path of the lists in which it may be.
@@ -42,7 +43,7 @@ type notedField struct {
 	Values []any  `json:"values"`
 }
 
-// most is how many rules and fields of a note are believed.
+// most is how many rules, fields, and weights of a note are believed.
 const most = 64
 
 func readNotes(o *unstructured.Unstructured) note.Notes[mark] {
@@ -71,6 +72,7 @@ func open(owner traffic.Owner, before *unstructured.Unstructured) *object {
 	o := &object{owner: owner, object: before.DeepCopy(), notes: readNotes(before)}
 	o.was = o.notes.Of(owner)
 	o.was.Rules, o.was.Fields = o.was.Rules[:min(most, len(o.was.Rules))], o.was.Fields[:min(most, len(o.was.Fields))]
+	o.was.Weights = o.was.Weights[:min(most, len(o.was.Weights))]
 	return o
 }
 

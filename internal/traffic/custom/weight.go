@@ -62,6 +62,7 @@ func (r router) weigh(o *object, w spec.CustomWeights) (places int, bad *spec.Pr
 			problem := r.problem(w.Field+".weight", "%s %q has something at %s of a destination that is not a number: remove it, or name the field that has the weight", r.spec.Kind.Kind, r.spec.Name, w.Weight)
 			return 0, &problem
 		}
+		o.noteList(w, list, parts)
 		places++
 	}
 	return places, nil
@@ -92,6 +93,13 @@ func (r router) weighFields(o *object, w spec.CustomWeights) *spec.Problem {
 			problem := r.problem(w.Field+field.key, "%s %q has something at %s that is not a number: name the field that has the weight", r.spec.Kind.Kind, r.spec.Name, field.path)
 			return &problem
 		}
+	}
+	n := notedWeights{OfCanary: w.Canary.String()}
+	if len(w.Stable) > 0 {
+		n.OfStable = w.Stable.String()
+	}
+	if len(w.Canary) > 0 {
+		o.noteWeights(n)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func TestCustom(t *testing.T) {
 		t.Run(example, func(t *testing.T) {
 			ns := playtest.New(t)
 			owner := rollout(ns)
-			conformance.Run(t, subjects.Custom(t, owner, example, worldOf(ns, func(t *testing.T) traffic.Objects { return subjects.Routing(t, example, ns.Name) }), 10))
+			conformance.Run(t, subjects.Custom(t, owner, example, worldOf(ns, func(t testing.TB) traffic.Objects { return subjects.Routing(t, example, ns.Name) }), 10))
 		})
 	}
 }

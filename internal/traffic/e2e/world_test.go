@@ -41,16 +41,16 @@ spec:
 }
 
 // world makes a world with the objects of a file, after those of the world before are gone.
-func world(ns *playtest.Namespace, file string, clients ...client.Client) func(t *testing.T) conformance.World {
-	return worldOf(ns, func(t *testing.T) traffic.Objects { return conformance.Load(t, file, ns.Name) }, clients...)
+func world(ns *playtest.Namespace, file string, clients ...client.Client) func(t testing.TB) conformance.World {
+	return worldOf(ns, func(t testing.TB) traffic.Objects { return conformance.Load(t, file, ns.Name) }, clients...)
 }
 
-func worldOf(ns *playtest.Namespace, load func(*testing.T) traffic.Objects, clients ...client.Client) func(t *testing.T) conformance.World {
+func worldOf(ns *playtest.Namespace, load func(testing.TB) traffic.Objects, clients ...client.Client) func(t testing.TB) conformance.World {
 	s := server{client.WithFieldValidation(ns.Client, "Strict")}
 	if len(clients) > 0 {
 		s.client = clients[0]
 	}
-	return func(t *testing.T) conformance.World {
+	return func(t testing.TB) conformance.World {
 		objects := load(t)
 		kinds := map[string]bool{}
 		for key := range objects {
@@ -68,7 +68,7 @@ func worldOf(ns *playtest.Namespace, load func(*testing.T) traffic.Objects, clie
 	}
 }
 
-func (s server) Have(t *testing.T, refs []traffic.Ref) traffic.Objects {
+func (s server) Have(t testing.TB, refs []traffic.Ref) traffic.Objects {
 	t.Helper()
 	have := traffic.Objects{}
 	for _, ref := range refs {
@@ -84,7 +84,7 @@ func (s server) Have(t *testing.T, refs []traffic.Ref) traffic.Objects {
 	return have
 }
 
-func (s server) Apply(t *testing.T, before, after traffic.Objects) {
+func (s server) Apply(t testing.TB, before, after traffic.Objects) {
 	t.Helper()
 	for key, o := range before {
 		if after[key] == nil {

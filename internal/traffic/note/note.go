@@ -92,6 +92,18 @@ func (n *Notes[T]) normal(o traffic.Owner) []byte {
 	return text
 }
 
+// Without returns an object without a Rollout's note, the object itself if it has none.
+func (n *Notes[T]) Without(o traffic.Owner, object *unstructured.Unstructured) *unstructured.Unstructured {
+	var none T
+	n.Set(o, none)
+	if !n.changed {
+		return object
+	}
+	out := object.DeepCopy()
+	n.Write(out)
+	return out
+}
+
 // Write writes the annotation if a note has changed.
 func (n *Notes[T]) Write(o *unstructured.Unstructured) {
 	if !n.changed {

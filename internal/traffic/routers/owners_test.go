@@ -3,6 +3,7 @@ package routers_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	shown "github.com/sluice-delivery/sluice/internal/traffic/proxy"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
@@ -129,5 +131,48 @@ func TestFurtherKinds(t *testing.T) {
 		if key, ok := routers.ParseKey(text); ok {
 			t.Errorf("%s is read as %s", text, key)
 		}
+	}
+}
+
+// An object that no spec names any more sends everything to the stable Service, by what is noted in it alone.
+func TestReturn(t *testing.T) {
+	owner := traffic.Owner{Namespace: "shop", Name: "web"}
+	for name, tc := range map[string]struct {
+		router spec.Router
+		object string
+	}{
+		"a TraefikService": {
+			spec.Traefik{Service: "web"},
+			`{"apiVersion":"traefik.io/v1alpha1","kind":"TraefikService","spec":{"weighted":{"services":[{"name":"web-stable","weight":100},{"name":"web-canary","weight":0}]}}}`,
+		},
+		"an ApisixRoute": {
+			spec.Apisix{Route: "web"},
+			`{"apiVersion":"apisix.apache.org/v2","kind":"ApisixRoute","spec":{"http":[{"name":"web","backends":[{"serviceName":"web-stable","weight":100},{"serviceName":"web-canary","weight":0}]}]}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &unstructured.Unstructured{}
+			if err := o.UnmarshalJSON([]byte(tc.object)); err != nil {
+				t.Fatal(err)
+			}
+			o.SetNamespace("shop")
+			o.SetName("web")
+			split := traffic.Split{Max: 100, Stable: traffic.Destination{Service: "web-stable", Weight: 40}, Canary: traffic.Destination{Service: "web-canary", Weight: 60}, InProgress: true}
+			after, problems := routers.For(owner, []spec.Router{tc.router}, spec.Policy{})[0].Render(split, traffic.Objects{traffic.KeyOf(o): o})
+			during := after[traffic.KeyOf(o)]
+			if weights, _ := shown.Weights(during); len(problems) > 0 || weights["web-canary"] != 60 {
+				t.Fatalf("it sends %v; %v", weights, problems)
+			}
+			if owners := routers.Owners(during, spec.Policy{}); len(owners) != 1 || owners[0] != (types.NamespacedName{Namespace: "shop", Name: "web"}) {
+				t.Errorf("owners are %v", owners)
+			}
+			released := routers.Release(owner, during)
+			if weights, _ := shown.Weights(released); weights["web-canary"] != 60 || released.GetAnnotations() != nil {
+				t.Errorf("released, it sends %v and has the annotations %v", weights, released.GetAnnotations())
+			}
+			if returned := routers.Return(owner, during); !reflect.DeepEqual(returned.Object, o.Object) {
+				t.Errorf("returned, it is %v, and was %v", returned, o)
+			}
+		})
 	}
 }

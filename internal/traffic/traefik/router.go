@@ -2,13 +2,16 @@ package traefik
 
 import (
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/note"
 )
 
 // Kinds are TraefikServices as Traefik 3 has them, and as Traefik 2 has them.
@@ -83,7 +86,6 @@ func (r router) render(want traffic.Split, before *unstructured.Unstructured) (a
 		return before, "spec.weighted.services was not found in traefik service manifest: list the Services " +
 			fmt.Sprintf("%q and %q there", want.Stable.Service, want.Canary.Service)
 	}
-	changed := false
 	for _, part := range []struct {
 		traffic.Destination
 		name string
@@ -95,12 +97,15 @@ func (r router) render(want traffic.Split, before *unstructured.Unstructured) (a
 		weight := int64(part.Weight)
 		for _, entry := range entries { // the first one carries it
 			if read, ok := weightOf(entry); !ok || read != weight {
-				entry["weight"], changed = weight, true
+				entry["weight"] = weight
 			}
 			weight = 0
 		}
 	}
-	if !changed {
+	notes := readNotes(before)
+	notes.Set(r.owner, note.PairOf(want))
+	notes.Write(after)
+	if reflect.DeepEqual(before.Object, after.Object) {
 		return before, ""
 	}
 	return after, ""
@@ -181,5 +186,27 @@ func (r router) weight(of traffic.Split, o *unstructured.Unstructured) (traffic.
 // maxWeight is more than anyone gives an entry, so that sums do not overflow.
 const maxWeight = 1 << 31
 
-// Release implements [traffic.Router]. Nothing but weights is ever written.
-func (router) Release(object *unstructured.Unstructured) *unstructured.Unstructured { return object }
+// Release implements [traffic.Router].
+func (r router) Release(object *unstructured.Unstructured) *unstructured.Unstructured {
+	notes := readNotes(object)
+	return notes.Without(r.owner, object)
+}
+
+// Return implements [traffic.Returner].
+func (r router) Return(object *unstructured.Unstructured) *unstructured.Unstructured {
+	notes, out := readNotes(object), object.DeepCopy()
+	if services, ok := r.services(out); ok {
+		notes.Of(r.owner).ToStable(services, weightOf, int64(v1alpha1.DefaultMaxTrafficWeight))
+	}
+	return out
+}
+
+func readNotes(o *unstructured.Unstructured) note.Notes[note.Pair] {
+	return note.Read[note.Pair](o, v1alpha1.TraefikNotesAnnotation)
+}
+
+// Owners are the Rollouts that have something noted in a TraefikService.
+func Owners(object *unstructured.Unstructured) []types.NamespacedName {
+	notes := readNotes(object)
+	return notes.Names()
+}

@@ -25,14 +25,14 @@ import (
 )
 
 // Traefik is the router of Traefik, with one TraefikService.
-func Traefik(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+func Traefik(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	field := routing + ".traefik"
 	s := spec.Traefik{Field: field, ServiceField: field + ".weightedTraefikServiceName", Service: "web"}
 	return conformance.Subject{Router: traefik.New(owner, s), World: world, Weights: listedWeights, Bare: bareList, Splits: splits}
 }
 
 // ALB is the router of the AWS Load Balancer Controller, with two Ingresses.
-func ALB(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+func ALB(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	field := routing + ".alb"
 	a := spec.ALB{Field: field, Port: 80, Prefix: "alb.ingress.kubernetes.io", StickySeconds: 60, Ingresses: []spec.NamedObject{
 		{Field: field + ".ingresses[0]", Name: "web"}, {Field: field + ".ingresses[1]", Name: "web-internal"},
@@ -48,21 +48,21 @@ func bareALB(o *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 // Apisix is the router of Apache APISIX, with one ApisixRoute.
-func Apisix(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+func Apisix(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	field := routing + ".apisix"
 	a := spec.Apisix{Field: field, RouteField: field + ".route.name", Route: "web", Managed: []string{"beta", "copy"}}
 	return conformance.Subject{Router: apisix.New(owner, a), World: world, Weights: listedWeights, Bare: bareList, Splits: splits}
 }
 
 // SMI is the router of the Service Mesh Interface, with a TrafficSplit.
-func SMI(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+func SMI(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	field := routing + ".smi"
 	s := spec.SMI{Field: field, NameField: field + ".trafficSplitName", RootService: "web", Split: "web"}
 	return conformance.Subject{Router: smi.New(owner, s), World: world, Weights: listedWeights, Bare: bareList, MakesRoute: true, Splits: splits}
 }
 
 // Ambassador is the router of Ambassador, with two Mappings.
-func Ambassador(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+func Ambassador(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	field := routing + ".ambassador"
 	a := spec.Ambassador{Field: field, Mappings: []spec.NamedObject{{Field: field + ".mappings[0]", Name: "web"}, {Field: field + ".mappings[1]", Name: "web-internal"}}}
 	return conformance.Subject{Router: ambassador.New(owner, a), World: world, Weights: weightsOfMappings, Bare: bareList, Splits: splits}
@@ -72,7 +72,7 @@ func Ambassador(owner traffic.Owner, world func(*testing.T) conformance.World, s
 func CustomExamples() []string { return []string{"contour", "gloo", "kuma", "skipper"} }
 
 // Custom is the router of other kinds as an example sets it up, with the example's object.
-func Custom(t testing.TB, owner traffic.Owner, example string, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+func Custom(t testing.TB, owner traffic.Owner, example string, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	t.Helper()
 	for _, o := range Example(t, example, owner.Namespace) {
 		var ro v1alpha1.Rollout

@@ -41,12 +41,12 @@ var (
 )
 
 // InMemory makes worlds in memory with the objects of a file.
-func InMemory(file, namespace string) func(*testing.T) conformance.World {
-	return func(t *testing.T) conformance.World { return conformance.Memory(conformance.Load(t, file, namespace)) }
+func InMemory(file, namespace string) func(testing.TB) conformance.World {
+	return func(t testing.TB) conformance.World { return conformance.Memory(conformance.Load(t, file, namespace)) }
 }
 
 // GatewayAPI is the router of the Gateway API, with routes of all kinds.
-func GatewayAPI(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+func GatewayAPI(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	g := spec.GatewayAPI{
 		Field: routing + ".gatewayAPI", Namespace: owner.Namespace, InProgressKey: "rollouts.argoproj.io/gatewayapi-canary", InProgressValue: "in-progress",
 	}
@@ -60,7 +60,7 @@ func GatewayAPI(owner traffic.Owner, world func(*testing.T) conformance.World, s
 }
 
 // Nginx is the router of ingress-nginx, with two Ingresses.
-func Nginx(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+func Nginx(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	n := spec.Nginx{
 		Field: routing + ".nginx", Prefix: "nginx.ingress.kubernetes.io",
 		StableIngresses: []spec.NginxIngress{{Field: routing + ".nginx.stableIngresses[0]", Name: "web"}, {Field: routing + ".nginx.stableIngresses[1]", Name: "web-legacy"}},
@@ -71,7 +71,7 @@ func Nginx(owner traffic.Owner, world func(*testing.T) conformance.World, splits
 }
 
 // Istio is the router of Istio, with VirtualServices whose routes of all protocols tell the versions apart by host.
-func Istio(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+func Istio(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	i := spec.Istio{Field: routing + ".istio", VirtualServices: virtualServices(owner, "web", "legacy", "all")}
 	i.VirtualServices[1].Routes = []string{"first", "third"}
 	i.VirtualServices[2].TLSRoutes = []spec.IstioTLSRoute{{Port: 443, SNIHosts: []string{"web.example.org"}}}
@@ -80,7 +80,7 @@ func Istio(owner traffic.Owner, world func(*testing.T) conformance.World, splits
 }
 
 // IstioSubsets is the router of Istio, with a VirtualService that tells the versions apart by subsets of a DestinationRule.
-func IstioSubsets(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+func IstioSubsets(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	i := spec.Istio{Field: routing + ".istio", VirtualServices: virtualServices(owner, "subsets")}
 	i.DestinationRule = spec.IstioDestinationRule{Field: i.Field + ".destinationRule.name", Name: "web", Canary: "canary", Stable: "stable"}
 	subject := istioSubject(owner, i, world, splits)
@@ -89,7 +89,7 @@ func IstioSubsets(owner traffic.Owner, world func(*testing.T) conformance.World,
 }
 
 // IstioSessions is the router of Istio, with a VirtualService whose clients stay on a version.
-func IstioSessions(owner traffic.Owner, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+func IstioSessions(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	i := spec.Istio{Field: routing + ".istio", VirtualServices: virtualServices(owner, "web", "legacy"), Sessions: spec.Sessions{Cookie: "sluice-web", MaxAge: 600}}
 	i.VirtualServices[1].Routes = []string{"first", "third"}
 	return istioSubject(owner, i, world, splits)
@@ -102,7 +102,7 @@ func virtualServices(owner traffic.Owner, names ...string) (all []spec.IstioVirt
 	return all
 }
 
-func istioSubject(owner traffic.Owner, i spec.Istio, world func(*testing.T) conformance.World, splits int) conformance.Subject {
+func istioSubject(owner traffic.Owner, i spec.Istio, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	return conformance.Subject{Router: istio.New(owner, i, spec.Policy{}), World: world, Weights: WeightsOfVirtualServices, Bare: bareService, Splits: splits}
 }
 
