@@ -37,16 +37,41 @@ type recorder struct {
 	failed bool
 }
 
-func (*recorder) Helper()                 {}
-func (*recorder) Log(...any)              {}
-func (*recorder) Logf(string, ...any)     {}
-func (r *recorder) Failed() bool          { return r.failed }
-func (r *recorder) Fail()                 { r.failed = true }
-func (r *recorder) Error(...any)          { r.failed = true }
+// Helper implements [testing.TB].
+func (*recorder) Helper() {}
+
+// Log implements [testing.TB].
+func (*recorder) Log(...any) {}
+
+// Logf implements [testing.TB].
+func (*recorder) Logf(string, ...any) {}
+
+// Failed implements [testing.TB].
+func (r *recorder) Failed() bool { return r.failed }
+
+// Fail implements [testing.TB].
+func (r *recorder) Fail() { r.failed = true }
+
+// Error implements [testing.TB].
+func (r *recorder) Error(...any) { r.failed = true }
+
+// Errorf implements [testing.TB].
 func (r *recorder) Errorf(string, ...any) { r.failed = true }
-func (r *recorder) FailNow()              { r.failed = true; runtime.Goexit() }
-func (r *recorder) Fatal(...any)          { r.FailNow() }
+
+// FailNow implements [testing.TB].
+func (r *recorder) FailNow() { r.failed = true; runtime.Goexit() }
+
+// Fatal implements [testing.TB].
+func (r *recorder) Fatal(...any) { r.FailNow() }
+
+// Fatalf implements [testing.TB].
 func (r *recorder) Fatalf(string, ...any) { r.FailNow() }
-func (*recorder) SkipNow()                { runtime.Goexit() }
-func (*recorder) Skip(...any)             { runtime.Goexit() }
-func (*recorder) Skipf(string, ...any)    { runtime.Goexit() }
+
+// SkipNow implements [testing.TB].
+func (*recorder) SkipNow() { runtime.Goexit() }
+
+// Skip implements [testing.TB].
+func (*recorder) Skip(...any) { runtime.Goexit() }
+
+// Skipf implements [testing.TB].
+func (*recorder) Skipf(string, ...any) { runtime.Goexit() }

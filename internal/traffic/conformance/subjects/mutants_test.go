@@ -220,8 +220,8 @@ func removeLabels(have, out traffic.Objects) {
 	}
 }
 
-// TestMutantsAreFound proves that the suite can tell a renderer with a fault from one without, whichever renderer it is.
-func TestMutantsAreFound(t *testing.T) {
+// TestFaultsOfRoutersAreFound proves that the suite can tell a renderer with a fault from one without, whichever renderer it is.
+func TestFaultsOfRoutersAreFound(t *testing.T) {
 	owner := subjects.Rollout("shop")
 	all := map[string]conformance.Subject{
 		"gatewayAPI":         subjects.GatewayAPI(owner, subjects.InMemory(subjects.Routes, "shop"), 20),
