@@ -15,7 +15,7 @@ import (
 func TestNGINXFollows(t *testing.T) {
 	program := findNGINX(t)
 	if program == "" {
-		t.Skip("no NGINX")
+		t.Skip("not run: NGINX is not installed: apt-get install nginx-light")
 	}
 	n, err := startNGINX(Options{NGINX: program, Folder: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -54,7 +54,7 @@ var tests = map[string]func(testing.TB, Subject){
 	"weights sum, whatever the split":                     sums,
 	"the weight is read as it was rendered":               reads,
 	"a weight that objects disagree about is an interval": readsDrift,
-	"drift is repaired":                                   mends,
+	"drift is repaired":                                   repairsDrift,
 	"what other people wrote stays":                       respects,
 	"what is given is not changed":                        leavesInput,
 	"managed routes that are not wanted are gone":         removesRoutes,
@@ -270,7 +270,7 @@ func check(t testing.TB, s Subject, want traffic.Split, now traffic.Objects) {
 	}
 }
 
-func mends(t testing.TB, s Subject) {
+func repairsDrift(t testing.TB, s Subject) {
 	w := s.World(t)
 	earlier := reach(t, s, w, split(10))
 	want := split(60)
