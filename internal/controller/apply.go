@@ -22,7 +22,14 @@ import (
 // on them is done all the same (refused.go).
 func (r *RolloutReconciler) apply(ctx context.Context, seen plan.Observed, p plan.Plan) error {
 	var refusals withheld
-	if err := r.changeAll(ctx, seen.Rollout, append(slices.Clip(p.Grow), p.Route...), &refusals); err != nil {
+	first := firstRoute(p.Route)
+	if err := r.changeAll(ctx, seen.Rollout, append(slices.Clip(p.Grow), p.Route[:first]...), &refusals); err != nil {
+		return err
+	}
+	if err := r.listed(ctx, seen, p); err != nil {
+		return err
+	}
+	if err := r.changeAll(ctx, seen.Rollout, p.Route[first:], &refusals); err != nil {
 		return err
 	}
 	if len(refusals) == 0 {

@@ -21,34 +21,12 @@ import (
 func TestAServiceThatMayNotBeChanged(t *testing.T) {
 	t.Parallel()
 	ns := playtest.New(t)
-	policy := strings.NewReplacer("NAMESPACE", ns.Name).Replace(`
-- apiVersion: admissionregistration.k8s.io/v1
-  kind: ValidatingAdmissionPolicy
-  metadata: {name: frozen-NAMESPACE}
-  spec:
-    matchConstraints:
-      namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
-      resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [services], operations: [UPDATE]}]
-    validations: [{expression: "false", message: services are frozen}]
-- apiVersion: admissionregistration.k8s.io/v1
-  kind: ValidatingAdmissionPolicyBinding
-  metadata: {name: frozen-NAMESPACE}
-  spec: {policyName: frozen-NAMESPACE, validationActions: [Deny]}
-`)
-	var objects []map[string]any
-	if err := yaml.Unmarshal([]byte(policy), &objects); err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range objects {
-		if err := ns.Client.Create(t.Context(), &unstructured.Unstructured{Object: o}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: ns.Name},
 		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(80)}}},
 	}
 	createObject(t, ns, service)
+	thaw := freeze(t, ns, "", "services")
 	ns.WaitUntil("the policy to hold", func() error {
 		patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata": {"labels": {"probe": "yes"}}}`))
 		if err := ns.Client.Patch(t.Context(), service.DeepCopy(), patch, client.DryRunAll); err == nil {
@@ -69,10 +47,42 @@ func TestAServiceThatMayNotBeChanged(t *testing.T) {
 		}
 		return nil
 	})
+	thaw()
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+}
+
+// freeze has a policy refuse every update of a resource in the namespace, from a moment later on and until thaw is called.
+func freeze(t *testing.T, ns *playtest.Namespace, group, resource string) (thaw func()) {
+	t.Helper()
+	policy := strings.NewReplacer("NAMESPACE", ns.Name, "GROUP", group, "RESOURCE", resource).Replace(`
+- apiVersion: admissionregistration.k8s.io/v1
+  kind: ValidatingAdmissionPolicy
+  metadata: {name: frozen-NAMESPACE}
+  spec:
+    matchConstraints:
+      namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
+      resourceRules: [{apiGroups: ["GROUP"], apiVersions: [v1], resources: [RESOURCE], operations: [UPDATE]}]
+    validations: [{expression: "false", message: RESOURCE are frozen}]
+- apiVersion: admissionregistration.k8s.io/v1
+  kind: ValidatingAdmissionPolicyBinding
+  metadata: {name: frozen-NAMESPACE}
+  spec: {policyName: frozen-NAMESPACE, validationActions: [Deny]}
+`)
+	var objects []map[string]any
+	if err := yaml.Unmarshal([]byte(policy), &objects); err != nil {
+		t.Fatal(err)
+	}
 	for _, o := range objects {
-		if err := ns.Client.Delete(t.Context(), &unstructured.Unstructured{Object: o}); err != nil {
+		if err := ns.Client.Create(t.Context(), &unstructured.Unstructured{Object: o}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	return func() {
+		t.Helper()
+		for _, o := range objects {
+			if err := ns.Client.Delete(t.Context(), &unstructured.Unstructured{Object: o}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }

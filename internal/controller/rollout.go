@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -40,7 +41,9 @@ type RolloutReconciler struct {
 	routeTimeout time.Duration
 	// balancers are asked whether load balancers of AWS forward as Ingresses say; nil where nobody is.
 	balancers *balancers
-	engine    func(plan.Observed) plan.Plan
+	// unreadableEndpoints has the log say once that EndpointSlices cannot be read.
+	unreadableEndpoints sync.Once
+	engine              func(plan.Observed) plan.Plan
 }
 
 // NewRolloutReconciler returns the reconciler of Rollouts, which can be used once it knows how to follow what they name.

@@ -71,6 +71,8 @@ type Options struct {
 	Lag func() time.Duration
 	// SetLag is how much longer the ReplicaSet controller takes.
 	SetLag time.Duration
+	// EndpointLag is how long after a pod is ready EndpointSlices list it; 0 for a cluster whose EndpointSlices nobody may read.
+	EndpointLag time.Duration
 	// Rand makes the choices that a cluster leaves open.
 	Rand *rand.Rand
 	// RoundTrip sends every Rollout through JSON when it is written, as an API server does.

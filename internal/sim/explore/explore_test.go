@@ -22,6 +22,7 @@ var (
 	hands   = flag.Bool("hands", false, "whether people lay hands on what is managed in the one history")
 	hostile = flag.Bool("hostile", false, "whether a tenant in another namespace attacks in the one history")
 	plugged = flag.Bool("plugins", false, "whether plugins carry out steps in the one history")
+	late    = flag.Bool("late", false, "whether EndpointSlices list pods late in the one history")
 	moves   = flag.String("moves", "all", "which of its moves to replay, with commas; empty for none")
 	brief   = flag.Bool("brief", false, "end at the first fault, and do not look for a shorter history that shows it")
 	without = flag.String("without", "", "which kinds of disorder to leave out of it, with commas: staleness, crashes, delays")
@@ -46,6 +47,11 @@ func TestExploreShell(t *testing.T) { explore(t, Trial{Shell: true}, (*seeds+she
 // TestExploreShellRouted does so with canaries that have routers.
 func TestExploreShellRouted(t *testing.T) {
 	explore(t, Trial{Shell: true, Routed: true}, (*seeds+shelledOf-1)/shelledOf)
+}
+
+// TestExploreShellLate does so where EndpointSlices list pods later than ReplicaSets count them.
+func TestExploreShellLate(t *testing.T) {
+	explore(t, Trial{Shell: true, Routed: true, Late: true}, (*seeds+shelledOf-1)/shelledOf)
 }
 
 // TestExploreExperimentsShell plays Experiments and AnalysisRuns with their own reconcilers, in every other history with standbys.
@@ -93,7 +99,7 @@ func explore(t *testing.T, kind Trial, count uint64) {
 				if n >= *first+count {
 					return
 				}
-				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && (*standby || !kind.Routed && n%2 == 0), Experiments: kind.Experiments, Hands: kind.Hands, Hostile: kind.Hostile, Plugins: kind.Plugins}, Real, nil); fault != nil {
+				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && (*standby || !kind.Routed && n%2 == 0), Experiments: kind.Experiments, Hands: kind.Hands, Hostile: kind.Hostile, Plugins: kind.Plugins, Late: kind.Late}, Real, nil); fault != nil {
 					failed.Add(1)
 					if !*brief {
 						fault = Shrink(fault, Real)
@@ -146,7 +152,7 @@ func TestReplay(t *testing.T) {
 
 // replayed is the trial that the flags tell of.
 func replayed(t *testing.T) Trial {
-	trial := Trial{Seed: *seed, Routed: *routed, Shell: *shelled, Standby: *standby, Experiments: *experiments, Hands: *hands, Hostile: *hostile, Plugins: *plugged}
+	trial := Trial{Seed: *seed, Routed: *routed, Shell: *shelled, Standby: *standby, Experiments: *experiments, Hands: *hands, Hostile: *hostile, Plugins: *plugged, Late: *late}
 	if *moves != "all" {
 		trial.Moves = []int{}
 		for text := range strings.FieldsFuncSeq(*moves, func(r rune) bool { return r == ',' }) {

@@ -148,9 +148,11 @@ func (h *history) stir() {
 func (h *history) build(s Subject) {
 	h.sow(0)
 	h.stir()
-	h.create(sim.Options{
-		PodStart: time.Duration(1+h.IntN(15)) * time.Second, RoundTrip: h.Seed%16 == 0, Lag: h.lag, Verdict: h.verdict,
-	})
+	o := sim.Options{PodStart: time.Duration(1+h.IntN(15)) * time.Second, RoundTrip: h.Seed%16 == 0, Lag: h.lag, Verdict: h.verdict}
+	if h.Late {
+		o.EndpointLag = endpointLag
+	}
+	h.create(o)
 	h.plugins.said = map[change.StepKey][]sim.StepReply{}
 	h.rules = rules{history: h, world: h.world.World, told: map[string]bool{}}
 	h.rules.weights = weights{left: map[string]departure{}}

@@ -60,7 +60,7 @@ type trait struct {
 
 // traits are those of a trial that a recording keeps: it has its own moves, and what disorder there was.
 func (t *Trial) traits() []trait {
-	return []trait{{"routed", &t.Routed}, {"shell", &t.Shell}, {"standby", &t.Standby}, {"experiments", &t.Experiments}, {"hands", &t.Hands}, {"hostile", &t.Hostile}, {"plugins", &t.Plugins}, {"all-routers", &t.AllRouters}}
+	return []trait{{"routed", &t.Routed}, {"shell", &t.Shell}, {"standby", &t.Standby}, {"experiments", &t.Experiments}, {"hands", &t.Hands}, {"hostile", &t.Hostile}, {"plugins", &t.Plugins}, {"late", &t.Late}, {"all-routers", &t.AllRouters}}
 }
 
 // String is the text of a recording: see parseRecording.

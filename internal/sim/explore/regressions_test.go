@@ -96,6 +96,11 @@ func mutantsFor(t Trial) map[string]Subject {
 				all[name] = Subject{Engine: plan.Next, Break: mutant}
 			}
 		}
+		if t.Late {
+			for name, mutant := range lateShellMutants {
+				all[name] = Subject{Engine: plan.Next, Break: mutant}
+			}
+		}
 	case t.Experiments:
 		for name, mutant := range experimentMutants {
 			all[name] = mutant.subject

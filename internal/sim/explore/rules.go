@@ -93,6 +93,7 @@ func (r *rules) wrote() {
 	r.kept("a write")
 	r.heard()
 	r.seeSwitch()
+	r.reachable()
 	r.seeWeights()
 	r.look()
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,6 +80,21 @@ var routedShellMutants = map[string]func(*shell.Parts){
 	"does not look for what it left in routes": func(p *shell.Parts) { p.Live = blind{p.Live} },
 }
 
+// lateShellMutants are those that take EndpointSlices which are late.
+var lateShellMutants = map[string]func(*shell.Parts){
+	"does not look whether a Service lists a pod": func(p *shell.Parts) { p.Live = withoutEndpoints{p.Live} },
+}
+
+// withoutEndpoints may not read EndpointSlices.
+type withoutEndpoints struct{ client.Reader }
+
+func (w withoutEndpoints) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
+	if _, ok := into.(*discoveryv1.EndpointSliceList); ok {
+		return apierrors.NewForbidden(schema.GroupResource{Group: discoveryv1.GroupName, Resource: "endpointslices"}, "", nil)
+	}
+	return w.Reader.List(ctx, into, options...)
+}
+
 // TestShellMutantsAreFound proves that tier two bites: every fault of the shell is found out.
 func TestShellMutantsAreFound(t *testing.T) {
 	for name, mutant := range shellMutants {
@@ -87,6 +103,9 @@ func TestShellMutantsAreFound(t *testing.T) {
 	for name, mutant := range routedShellMutants {
 		t.Run(name, func(t *testing.T) { isFoundInShell(t, Trial{Routed: true}, mutant) })
 	}
+	for name, mutant := range lateShellMutants {
+		t.Run(name, func(t *testing.T) { isFoundInShell(t, Trial{Routed: true, Late: true}, mutant) })
+	}
 }
 
 // isFoundInShell demands that a history finds a fault of the shell.
@@ -94,7 +113,7 @@ func isFoundInShell(t *testing.T, kind Trial, with func(*shell.Parts)) {
 	t.Helper()
 	subject := Subject{Engine: plan.Next, Break: with}
 	isFound(t, "", func(seed uint64) *Fault { // as explore does
-		return Play(Trial{Seed: seed, Routed: kind.Routed, Shell: true, Standby: !kind.Routed && seed%2 == 0}, subject, nil)
+		return Play(Trial{Seed: seed, Routed: kind.Routed, Late: kind.Late, Shell: true, Standby: !kind.Routed && seed%2 == 0}, subject, nil)
 	})
 }
 

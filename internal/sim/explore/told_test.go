@@ -136,7 +136,7 @@ func TestPageTellsOfFaultsThatAreTried(t *testing.T) {
 	for test, tried := range map[string][]string{
 		"TestMutantsAreFound":                slices.Collect(maps.Keys(broken())),
 		"TestRoutedMutantsAreFound":          slices.Collect(maps.Keys(routedMutants)),
-		"TestShellMutantsAreFound":           slices.AppendSeq(slices.Collect(maps.Keys(shellMutants)), maps.Keys(routedShellMutants)),
+		"TestShellMutantsAreFound":           slices.Concat(slices.Collect(maps.Keys(shellMutants)), slices.Collect(maps.Keys(routedShellMutants)), slices.Collect(maps.Keys(lateShellMutants))),
 		"TestExperimentMutantsAreFound":      slices.Collect(maps.Keys(experimentMutants)),
 		"TestHostileMutantsAreFound":         slices.Collect(maps.Keys(hostileMutants)),
 		"TestExperimentShellMutantsAreFound": slices.Collect(maps.Keys(experimentShellMutants)),

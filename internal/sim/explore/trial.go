@@ -25,6 +25,8 @@ type Trial struct {
 	Hostile bool
 	// Plugins: plugins carry out some of the steps.
 	Plugins bool
+	// Late: EndpointSlices list pods later than ReplicaSets count them; of tier two with routers alone.
+	Late bool
 	// AllRouters: the shell knows the kinds of all routers, and not only of the first ones. The seed decides; a recording keeps it.
 	AllRouters bool
 	// Moves are the disturbances that happen, by their place in the seed's history; nil for all of them.
@@ -85,6 +87,9 @@ func (t Trial) flags() string {
 	}
 	if t.Plugins {
 		text += " -plugins"
+	}
+	if t.Late {
+		text += " -late"
 	}
 	if t.Moves != nil {
 		var moves []string

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
@@ -154,9 +155,16 @@ func (c *apiClient) patch(o client.Object, patch client.Patch, status bool) erro
 	})
 }
 
-// compare notes if a Rollout's status is not what was decided.
+// compare notes if a Rollout's status is not what was decided, nor why that is withheld.
 func (p *process) compare(now *v1alpha1.Rollout, patch []byte) {
-	if record := p.pass.Plan.Record; record != nil && !equality.Semantic.DeepEqual(now.Status, record.To.Status) {
+	record := p.pass.Plan.Record
+	if record == nil {
+		return
+	}
+	if held := plan.Withheld(p.pass.Observed.Rollout, now.Status.Phase, now.Status.Message); held != nil && equality.Semantic.DeepEqual(now.Status, held.To.Status) {
+		return
+	}
+	if !equality.Semantic.DeepEqual(now.Status, record.To.Status) {
 		p.pass.Garbled = fmt.Sprintf("a patch makes another status than what was decided: %s", patch)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -165,12 +166,24 @@ func (l live) Get(_ context.Context, key client.ObjectKey, into client.Object, _
 
 // List lists objects.
 func (l live) List(_ context.Context, into client.ObjectList, options ...client.ListOption) error {
+	endpoints, isEndpoints := into.(*discoveryv1.EndpointSliceList)
+	if isEndpoints && l.shell.World.EndpointLag == 0 {
+		return apierrors.NewForbidden(schema.GroupResource{Group: discoveryv1.GroupName, Resource: "endpointslices"}, "", errNobody)
+	}
 	l.spend()
 	if err := l.lost(kindOf(into), "list"); err != nil {
 		return err
 	}
 	var o client.ListOptions
 	o.ApplyOptions(options)
+	if isEndpoints {
+		for _, slice := range l.shell.World.EndpointSlices() {
+			if o.LabelSelector.Matches(labels.Set(slice.Labels)) {
+				endpoints.Items = append(endpoints.Items, *slice)
+			}
+		}
+		return nil
+	}
 	var found []sim.Object
 	for _, object := range l.shell.server.Objects(kindOf(into)) {
 		if (o.Namespace == "" || o.Namespace == sim.KeyOf(object).Namespace) &&
