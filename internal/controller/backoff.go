@@ -28,5 +28,5 @@ func (m *memory) backoff(owner types.NamespacedName, now time.Time) (after time.
 
 // finished notes that a pass was finished.
 func (m *memory) finished(owner types.NamespacedName) {
-	m.of(owner, func(r *recollection) { r.unfinished = time.Time{} })
+	m.of(owner, func(r *recollection) { r.unfinished, r.notes = time.Time{}, onlyWaits(r.notes) })
 }

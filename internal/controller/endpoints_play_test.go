@@ -50,7 +50,7 @@ func TestRoutesWaitForEndpointSlices(t *testing.T) {
 	waiting := func(ro *v1alpha1.Rollout) bool {
 		return strings.HasPrefix(ro.Status.Message, `waiting for EndpointSlices of Service "web-canary" to list a pod of ReplicaSet "web-`+ro.Status.CurrentPodHash+`"`)
 	}
-	canary := ns.WaitForRollout("web", "to wait at the header route", both(waiting, playtest.AtStep(1))).Status.CurrentPodHash
+	canary := ns.WaitForRollout("web", "to wait at the header route", both(waiting, func(ro *v1alpha1.Rollout) bool { return *ro.Status.CurrentStepIndex == 1 })).Status.CurrentPodHash
 	ns.KillController()
 	ns.PatchStatus("web", `{"status":{"message":"nobody is there"}}`)
 	ns.StartController()

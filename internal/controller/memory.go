@@ -36,8 +36,8 @@ type recollection struct {
 	unfinished time.Time
 	// recorded is when the status was written last, and waiting since when counts wait: zero if none do.
 	recorded, waiting time.Time
-	// waits are the notes of what is waited for, as the log has them.
-	waits []change.Note
+	// notes are those of what is waited for, as the log has them, and all of them while a pass is repeated that could not be finished.
+	notes []change.Note
 	// refused is what the API server said of objects that it did not change, by their names.
 	refused [refusableKinds]map[string]change.Refusal
 	// awaited are the routes that are not known to be in force as they are.
@@ -71,7 +71,7 @@ func (r *recollection) isEmpty() bool {
 			return false
 		}
 	}
-	return len(r.expected)+len(r.unanswered)+len(r.waits)+len(r.awaited)+len(r.wrote) == 0 && r.verified == "" && r.unfinished.IsZero() && r.recorded.IsZero() && r.waiting.IsZero()
+	return len(r.expected)+len(r.unanswered)+len(r.notes)+len(r.awaited)+len(r.wrote) == 0 && r.verified == "" && r.unfinished.IsZero() && r.recorded.IsZero() && r.waiting.IsZero()
 }
 
 // awaited are the routes of an owner that are not known to be in force, and await remembers them.

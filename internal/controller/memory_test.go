@@ -34,7 +34,7 @@ func TestMemoryOfAnOwnerGoesWithIt(t *testing.T) {
 		"a comparison":              {func(m *memory) { m.verify(owner) }, nil},
 		"a pass to repeat":          {func(m *memory) { m.backoff(key, now) }, func(m *memory) { m.finished(key) }},
 		"a record":                  {func(m *memory) { m.recorded(key, now) }, nil},
-		"a wait in the log":         {func(m *memory) { m.swapWaits(key, wait) }, func(m *memory) { m.swapWaits(key, nil) }},
+		"a wait in the log":         {func(m *memory) { m.swapNotes(key, wait) }, func(m *memory) { m.swapNotes(key, nil) }},
 		"a pod that was refused": {
 			func(m *memory) { m.refused(key, refusedPods, "web-1-a", change.Refusal{At: now}) },
 			func(m *memory) { m.accepted(key, refusedPods, "web-1-a") },

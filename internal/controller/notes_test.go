@@ -32,22 +32,30 @@ func TestWaitsAreToldWhenTheyChange(t *testing.T) {
 		notes  []change.Note
 		writes bool
 		want   string
+		// unfinished: the pass is repeated.
+		unfinished bool
 	}{
-		{web, []change.Note{grow, pods}, true, "scale web-2 from 0 to 1; wait for pods"},
-		{web, []change.Note{pods}, true, ""},                                          // the status is written, and the wait is the same
-		{web, []change.Note{pods}, false, ""},                                         // nothing is done
-		{web, []change.Note{grow, pods}, true, "scale web-2 from 0 to 1"},             // a decision that is taken again is told again
-		{api, []change.Note{pods}, true, "wait for pods"},                             // of another one nothing is known
-		{web, []change.Note{pods, pause}, true, "pause"},                              // one more
-		{web, []change.Note{pause}, true, ""},                                         // one less
-		{web, []change.Note{pods}, true, "wait for pods"},                             // and it comes back
-		{web, nil, true, ""},                                                          // nothing is waited for any more
-		{web, []change.Note{pods}, false, ""},                                         // nor told where nothing is done
-		{web, []change.Note{pods}, true, "wait for pods"},                             // but with the next thing that is
-		{api, []change.Note{{Topic: change.TopicUpdate, Text: "done"}}, true, "done"}, // the end
+		{web, []change.Note{grow, pods}, true, "scale web-2 from 0 to 1; wait for pods", false},
+		{web, []change.Note{grow, pods}, true, "scale web-2 from 0 to 1", true},              // this pass cannot be finished,
+		{web, []change.Note{grow, pods}, true, "", true},                                     // nor when it is repeated,
+		{web, []change.Note{grow, pods, pause}, true, "pause", false},                        // but now
+		{web, []change.Note{pods}, true, "", false},                                          // the status is written, and the wait is the same
+		{web, []change.Note{pods}, false, "", false},                                         // nothing is done
+		{web, []change.Note{grow, pods}, true, "scale web-2 from 0 to 1", false},             // a decision that is taken again is told again
+		{api, []change.Note{pods}, true, "wait for pods", false},                             // of another one nothing is known
+		{web, []change.Note{pods, pause}, true, "pause", false},                              // one more
+		{web, []change.Note{pause}, true, "", false},                                         // one less
+		{web, []change.Note{pods}, true, "wait for pods", false},                             // and it comes back
+		{web, nil, true, "", false},                                                          // nothing is waited for any more
+		{web, []change.Note{pods}, false, "", false},                                         // nor told where nothing is done
+		{web, []change.Note{pods}, true, "wait for pods", false},                             // but with the next thing that is
+		{api, []change.Note{{Topic: change.TopicUpdate, Text: "done"}}, true, "done", false}, // the end
 	} {
 		out.Reset()
 		w.logNotes(t.Context(), pass.object, pass.notes, pass.writes)
+		if !pass.unfinished {
+			w.memory.finished(pass.object)
+		}
 		var told []string
 		for line := range strings.Lines(out.String()) {
 			_, text, _ := strings.Cut(line, " msg=")
