@@ -84,7 +84,7 @@ var strategies = []strategy{
 		name: "Gateway API, a header first", gateway: true, beta: betaRouted, objects: service("web-stable") + service("web-canary") + httpRoute,
 		spec: `{canary: {canaryService: web-canary, stableService: web-stable, ` + delays + `trafficRouting: {managedRoutes: [{name: beta}], gatewayAPI: {httpRoute: web}}, ` +
 			`steps: [{setCanaryScale: {replicas: 1}}, {setHeaderRoute: {name: beta, match: [{headerName: ` + betaHeader + `, headerValue: {exact: "1"}}]}}, ` +
-			`{pause: {duration: 8s}}, {setWeight: 25}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 50}, {pause: {duration: 6s}}]}}`,
+			`{pause: {duration: 8s}}, {setCanaryScale: {matchTrafficWeight: true}}, {setWeight: 25}, {setWeight: 50}, {pause: {duration: 6s}}]}}`,
 	},
 	{
 		name: "Gateway API, copies first", gateway: true, beta: betaMirrored, objects: service("web-stable") + service("web-canary") + httpRoute,
