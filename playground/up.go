@@ -35,6 +35,7 @@ With --data-dir everything in the cluster, its address and its credentials survi
 	flags.IntVar(&opts.Nodes, "nodes", opts.Nodes, "number of simulated nodes")
 	flags.BoolVar(&opts.Metrics, "metrics", opts.Metrics, "serve the resource-metrics API, for kubectl top and HorizontalPodAutoscalers")
 	flags.DurationVar(&opts.PodReadyAfter, "pod-ready-after", opts.PodReadyAfter, "how long a pod takes to become ready, unless it says so itself")
+	flags.DurationVar(&opts.EndpointsBatch, "endpointslice-updates-batch-period", 0, "how long changes of pods are gathered before EndpointSlices list them, as kube-controller-manager's flag of this name")
 	flags.StringVar(&opts.AuditLog, "audit-log", "", "log every request to this file, one JSON object a line")
 	flags.StringVar(&opts.AuthenticationConfig, "authentication-config", "", "AuthenticationConfiguration of the API server, a file that names OpenID Connect providers; it is read again when it changes")
 	flags.StringVar(&opts.LogFile, "log-file", "", "log of all components (default: playground.log in the data folder)")
@@ -49,6 +50,9 @@ func up(cmd *cobra.Command, opts cluster.Options) error {
 	}
 	if opts.Nodes < 0 {
 		return usageError{fmt.Errorf("--nodes %d is negative", opts.Nodes)}
+	}
+	if opts.EndpointsBatch < 0 {
+		return usageError{fmt.Errorf("--endpointslice-updates-batch-period %s is negative", opts.EndpointsBatch)}
 	}
 	if opts.PodReadyAfter < 0 {
 		return usageError{fmt.Errorf("--pod-ready-after %s is negative", opts.PodReadyAfter)}

@@ -39,7 +39,9 @@ type wishes struct {
 	rate, parallel   int
 	strategies, does []string
 	lags             []time.Duration
-	careless, bad    bool
+	// endpoints is how late EndpointSlices list pods.
+	endpoints     time.Duration
+	careless, bad bool
 	// out and summary are pages for the table and for its summary, empty for none.
 	out, summary string
 	// elsewhere is a Rollout of the user's own cluster; without one, the playground is used.
@@ -52,6 +54,7 @@ func read(args []string) (w wishes, err error) {
 	f := flag.NewFlagSet("traffic", flag.ContinueOnError)
 	f.IntVar(&w.rate, "rate", 400, "requests a second for each cell")
 	f.IntVar(&w.parallel, "parallel", 2, "cells at the same time")
+	f.DurationVar(&w.endpoints, "endpoints", 0, "how long changes of pods are gathered before EndpointSlices list them")
 	f.BoolVar(&w.careless, "careless", true, "also play the settings that lose requests")
 	f.BoolVar(&w.bad, "bad", false, "play no matrix, but a version that fails from its first request on, with an analysis that catches it")
 	f.StringVar(&w.show, "show", "", "play no matrix, but show a good and a bad version under load, and write the report into this folder")
@@ -151,8 +154,9 @@ func traffic(ctx context.Context, args []string) error {
 	return err
 }
 
-func startCluster() (*playtest.Cluster, error) {
-	cluster, err := playtest.Start("--metrics=true") // autoscalers go by them
+// startCluster starts a playground whose EndpointSlices list pods so much later.
+func startCluster(endpoints time.Duration) (*playtest.Cluster, error) {
+	cluster, err := playtest.Start("--metrics=true", "--endpointslice-updates-batch-period="+endpoints.String()) // autoscalers go by metrics
 	for _, add := range []func(*runtime.Scheme) error{autoscalingv2.AddToScheme, policyv1.AddToScheme} {
 		if err == nil {
 			err = add(cluster.Client().Scheme())
@@ -178,7 +182,7 @@ func play(ctx context.Context, w wishes, cells []cell) (results []result, err er
 			return nil, err
 		}
 	}
-	cluster, err := startCluster()
+	cluster, err := startCluster(w.endpoints)
 	if err != nil {
 		return nil, err
 	}

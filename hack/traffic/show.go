@@ -61,7 +61,7 @@ func show(ctx context.Context, w wishes) (err error) {
 		err = fmt.Errorf("%w (logs: %s)", err, folder)
 	}()
 	fmt.Println("▸ Start a Kubernetes control plane, NGINX, and Prometheus")
-	cluster, err := startCluster()
+	cluster, err := startCluster(w.endpoints)
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,8 @@ type Options struct {
 	Metrics bool
 	// PodReadyAfter is how long a pod takes to become ready, unless it says so itself. Zero: a second.
 	PodReadyAfter time.Duration
+	// EndpointsBatch is how long the changes of pods are gathered before EndpointSlices tell of them. Zero: not at all.
+	EndpointsBatch time.Duration
 }
 
 // Cluster is a running control plane.
@@ -120,7 +122,7 @@ func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 		return nil, err
 	}
 
-	c.run(ctx, "controllers", runControllers(ids.controllers.config()))
+	c.run(ctx, "controllers", runControllers(ids.controllers.config(), opts.EndpointsBatch))
 	servers := serve.NewPods(slog.New(slog.NewTextHandler(log, nil)))
 	c.runKubelets(ctx, ids.kubelets.config(), opts, servers, log)
 	if opts.Metrics {

@@ -26,7 +26,9 @@ const workers = 5
 // half of the kubelet.
 type controllers struct {
 	config *rest.Config
-	mapper *restmapper.DeferredDiscoveryRESTMapper
+	// endpointsBatch is [Options.EndpointsBatch].
+	endpointsBatch time.Duration
+	mapper         *restmapper.DeferredDiscoveryRESTMapper
 
 	informers         informers.SharedInformerFactory
 	metadataInformers metadatainformer.SharedInformerFactory
@@ -40,9 +42,9 @@ type controllers struct {
 type loop func(context.Context)
 
 // runControllers builds all controllers and runs them until its context ends.
-func runControllers(config *rest.Config) func(context.Context) error {
+func runControllers(config *rest.Config, endpointsBatch time.Duration) func(context.Context) error {
 	return func(ctx context.Context) error {
-		c, err := newControllers(ctx, config)
+		c, err := newControllers(ctx, config, endpointsBatch)
 		if err != nil {
 			return err
 		}
@@ -52,7 +54,7 @@ func runControllers(config *rest.Config) func(context.Context) error {
 }
 
 // newControllers builds all controllers, but runs none.
-func newControllers(ctx context.Context, config *rest.Config) (*controllers, error) {
+func newControllers(ctx context.Context, config *rest.Config, endpointsBatch time.Duration) (*controllers, error) {
 	client, err := kubernetes.NewForConfig(rest.AddUserAgent(config, "shared-informers"))
 	if err != nil {
 		return nil, fmt.Errorf("controllers: %w", err)
@@ -63,6 +65,7 @@ func newControllers(ctx context.Context, config *rest.Config) (*controllers, err
 	}
 	c := &controllers{
 		config:            config,
+		endpointsBatch:    endpointsBatch,
 		mapper:            restmapper.NewDeferredDiscoveryRESTMapper(cacheddiscovery.NewMemCacheClient(client.Discovery())),
 		informers:         informers.NewSharedInformerFactoryWithOptions(client, resync(), informers.WithTransform(dropManagedFields)),
 		metadataInformers: metadatainformer.NewSharedInformerFactoryWithOptions(metadataClient, resync(), metadatainformer.WithTransform(dropManagedFields)),

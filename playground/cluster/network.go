@@ -9,12 +9,8 @@ import (
 	"k8s.io/kubernetes/pkg/controller/endpointslice"
 )
 
-const (
-	// endpointsPerSlice is kube-controller-manager's default.
-	endpointsPerSlice = 100
-	// Changes of pods are passed on one by one, as they are in a real cluster unless its administrator slows them down.
-	endpointsBatchPeriod = 0
-)
+// endpointsPerSlice is kube-controller-manager's default.
+const endpointsPerSlice = 100
 
 func (c *controllers) endpointSlice(ctx context.Context, config *rest.Config) (loop, error) {
 	client, err := kubernetes.NewForConfig(config)
@@ -28,7 +24,7 @@ func (c *controllers) endpointSlice(ctx context.Context, config *rest.Config) (l
 		c.informers.Discovery().V1().EndpointSlices(),
 		endpointsPerSlice,
 		client,
-		endpointsBatchPeriod,
+		c.endpointsBatch,
 	)
 	return func(ctx context.Context) { controller.Run(ctx, workers) }, nil
 }
@@ -44,7 +40,7 @@ func (c *controllers) endpoints(ctx context.Context, config *rest.Config) (loop,
 		c.informers.Core().V1().Services(),
 		c.informers.Core().V1().Endpoints(),
 		client,
-		endpointsBatchPeriod,
+		c.endpointsBatch,
 	)
 	return func(ctx context.Context) { controller.Run(ctx, workers) }, nil
 }
