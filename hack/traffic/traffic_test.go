@@ -65,7 +65,7 @@ func TestUpdatesLoseNoRequests(t *testing.T) {
 	}
 }
 
-// emptied takes away the canary's pods for longer than they take to end, and brings one back for its first share.
+// emptied removes the canary's pods for longer than they take to end, and brings one back for its first share.
 var emptied = strategy{
 	name: "Gateway API, emptied", gateway: true, objects: service("web-stable") + service("web-canary") + httpRoute,
 	spec: `{canary: {canaryService: web-canary, stableService: web-stable, ` + delays + `trafficRouting: {gatewayAPI: {httpRoute: web}}, ` +
