@@ -12,7 +12,8 @@ import (
 
 // Check returns everything that is wrong with a new object: where it does not have the schema's shape, and which rules it breaks. The API
 // server, and so [Kind.Admit], asks no rule of an object without that shape; Check asks them of what is left without the fields that are
-// wrong. Like Admit it drops unknown fields and fills defaults in.
+// wrong. A value that is not one of those allowed stays: rules that ask only whether the field is set would be wrong without it. Like Admit, Check
+// drops unknown fields and fills defaults in.
 func (k Kind) Check(ctx context.Context, object map[string]any) (shape, rules field.ErrorList) {
 	shape = k.shape(object)
 	if len(shape) == 0 {
@@ -20,9 +21,13 @@ func (k Kind) Check(ctx context.Context, object map[string]any) (shape, rules fi
 	}
 	rest := runtime.DeepCopyJSON(object)
 	for _, e := range shape {
-		remove(rest, path(e.Field))
+		if e.Type != field.ErrorTypeNotSupported {
+			remove(rest, path(e.Field))
+		}
 	}
-	if slices.ContainsFunc(k.shape(rest), func(e *field.Error) bool { return e.Type != field.ErrorTypeRequired }) {
+	if slices.ContainsFunc(k.shape(rest), func(e *field.Error) bool {
+		return e.Type != field.ErrorTypeRequired && e.Type != field.ErrorTypeNotSupported
+	}) {
 		return shape, nil // there is no relying on any of it
 	}
 	rules = slices.DeleteFunc(k.obey(ctx, rest, nil), func(e *field.Error) bool { return strings.Contains(e.Detail, noSuchKey) })
