@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
@@ -98,6 +99,11 @@ func TestTrafficOfAnExperimentGoesToItsOwnService(t *testing.T) {
 			service.OwnerReferences = nil
 			o.ExperimentServices = []*corev1.Service{service}
 		}, ""},
+		"the Service is being deleted": {func(o *plan.Observed, _ *v1alpha1.Experiment) {
+			service := o.ExperimentServices[0].DeepCopy()
+			service.DeletionTimestamp = &metav1.Time{Time: o.Now}
+			o.ExperimentServices = []*corev1.Service{service}
+		}, ""},
 		"the pods are someone else's": {func(o *plan.Observed, _ *v1alpha1.Experiment) {
 			set := o.ExperimentSets[0].DeepCopy()
 			set.OwnerReferences[0].UID = "another"
@@ -114,12 +120,15 @@ func TestTrafficOfAnExperimentGoesToItsOwnService(t *testing.T) {
 			ex := sends.Experiments[0].DeepCopy()
 			seen.Experiments = []*v1alpha1.Experiment{ex}
 			c.change(&seen, ex)
-			got := ""
+			var got, want []string
 			for _, d := range plan.Next(seen).Record.To.Status.Canary.Weights.Additional {
-				got = d.ServiceName
+				got = append(got, d.ServiceName)
 			}
-			if got != c.want {
-				t.Errorf("traffic goes to %q, want %q", got, c.want)
+			if c.want != "" {
+				want = []string{c.want}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("traffic goes to %q, want %q", got, want)
 			}
 		})
 	}

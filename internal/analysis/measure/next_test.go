@@ -52,6 +52,21 @@ func TestResultsCountOnce(t *testing.T) {
 	}
 }
 
+// TestAnUnreadableSpecMeasuresNothing: one field that cannot be read is enough, since nobody knows what it asked for.
+func TestAnUnreadableSpecMeasuresNothing(t *testing.T) {
+	seen, _ := begun(t)
+	seen.Run = seen.Run.DeepCopy()
+	seen.Run.Unreadable = v1alpha1.Unreadable{{Path: "spec.metrics[0].count", Text: "5 parsecs is not a number"}}
+	p := measure.Next(seen)
+	if p.Record == nil || len(p.Measure) > 0 {
+		t.Fatalf("it goes on: %+v", p)
+	}
+	s := p.Record.To.Status
+	if want := "Analysis spec invalid: spec.metrics[0].count: 5 parsecs is not a number"; s.Phase != v1alpha1.AnalysisPhaseError || s.Message != want {
+		t.Errorf("it is %s: %q, want %q", s.Phase, s.Message, want)
+	}
+}
+
 // TestASettledRunIsNotWritten: nothing came back, nothing is due.
 func TestASettledRunIsNotWritten(t *testing.T) {
 	seen, _ := begun(t)
