@@ -30,7 +30,7 @@ func (r *RolloutReconciler) apply(ctx context.Context, seen plan.Observed, p pla
 		return err
 	}
 	if err := r.changeAll(ctx, seen.Rollout, p.Route[first:], &refusals); err != nil {
-		return err
+		return r.tellAsked(ctx, seen, err)
 	}
 	if len(refusals) == 0 {
 		if err := r.inForce(ctx, seen, p); err != nil {

@@ -26,6 +26,13 @@ func (m *memory) backoff(owner types.NamespacedName, now time.Time) (after time.
 	return after
 }
 
+// unfinishedSince is when to look again at what keeps a pass from being finished, and for how long it has.
+func (m *memory) unfinishedSince(owner types.NamespacedName, now time.Time) (again, since time.Duration) {
+	again = m.backoff(owner, now)
+	m.of(owner, func(r *recollection) { since = now.Sub(r.unfinished) })
+	return again, since
+}
+
 // finished notes that a pass was finished.
 func (m *memory) finished(owner types.NamespacedName) {
 	m.of(owner, func(r *recollection) { r.unfinished, r.notes = time.Time{}, onlyWaits(r.notes) })

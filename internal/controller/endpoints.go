@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -58,20 +56,13 @@ func (r *RolloutReconciler) listed(ctx context.Context, seen plan.Observed, p pl
 		if lists {
 			continue
 		}
-		again, since := r.memory.unlisted(client.ObjectKeyFromObject(seen.Rollout), seen.Now)
+		again, since := r.memory.unfinishedSince(client.ObjectKeyFromObject(seen.Rollout), seen.Now)
 		return r.tellWait(ctx, seen, notInForce{
 			standing: traffic.Standing{Awaited: fmt.Sprintf("EndpointSlices of Service %q to list a pod of ReplicaSet %q", s.service, s.set.Name)},
 			again:    again, quiet: since < shownAfter,
 		})
 	}
 	return nil
-}
-
-// unlisted is when to look again, and since when nothing is listed.
-func (m *memory) unlisted(owner types.NamespacedName, now time.Time) (again, since time.Duration) {
-	again = m.backoff(owner, now)
-	m.of(owner, func(r *recollection) { since = now.Sub(r.unfinished) })
-	return again, since
 }
 
 // sendings are the Services that had no traffic, as the status has it, and that a plan sends some to: by weight, or by a route for certain requests.

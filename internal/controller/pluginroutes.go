@@ -21,6 +21,7 @@ import (
 	host "github.com/sluice-delivery/sluice/internal/plugin"
 	"github.com/sluice-delivery/sluice/internal/plugin/answer"
 	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
 	router "github.com/sluice-delivery/sluice/internal/traffic/plugin"
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
@@ -132,7 +133,28 @@ func (p *pluginRoutes) ask(ro *v1alpha1.Rollout, object *unstructured.Unstructur
 		sent := forPlugin(ro)
 		p.start(func() { p.carryOut(name, sent, asked, written) })
 	}
-	return fmt.Errorf("%w: plugin %q is being asked to split traffic", errBehind, asked.Plugin)
+	return beingAsked(asked.Plugin)
+}
+
+// beingAsked is a plugin that has yet to answer what a pass counts on.
+type beingAsked string
+
+func (b beingAsked) Error() string {
+	return fmt.Sprintf("plugin %q is being asked to split traffic", string(b))
+}
+func (beingAsked) Unwrap() error { return errBehind }
+
+// tellAsked has the status say that a plugin takes its time to split traffic, if that is why a pass ended.
+func (r *RolloutReconciler) tellAsked(ctx context.Context, seen plan.Observed, err error) error {
+	var asked beingAsked
+	if !errors.As(err, &asked) {
+		return err
+	}
+	again, since := r.memory.unfinishedSince(client.ObjectKeyFromObject(seen.Rollout), seen.Now)
+	return r.tellWait(ctx, seen, notInForce{
+		standing: traffic.Standing{Awaited: fmt.Sprintf("plugin %q to split traffic", string(asked))},
+		again:    again, quiet: since < shownAfter,
+	})
 }
 
 // forPlugin is a Rollout as plugins get it.

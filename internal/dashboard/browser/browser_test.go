@@ -124,9 +124,9 @@ func TestAReleaseByHand(t *testing.T) {
 	s := serve(t, ns, ns.Name)
 
 	do(ctx, t, "open the list", chromedp.Navigate(s.link("")), shows("#f-rows", "web"), shows("#f-rows", "Healthy"), shows("#link", "live"))
-	do(ctx, t, "open the rollout by keys", chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"), shows("h1", "web"), shows("#link", "live"), shows("#f-now", "It is not waiting for anything"))
+	do(ctx, t, "open the rollout by keys", browser.Press("j"), browser.Press("\r"), shows("h1", "web"), shows("#link", "live"), shows("#f-now", "It is not waiting for anything"))
 
-	do(ctx, t, "set the image", chromedp.KeyEvent("i"), chromedp.WaitVisible("#ask[open] input[name=image-nginx]", chromedp.ByQuery),
+	do(ctx, t, "set the image", browser.Press("i"), chromedp.WaitVisible("#ask[open] input[name=image-nginx]", chromedp.ByQuery),
 		chromedp.SetValue("#ask[open] input[name=image-nginx]", "nginx:2", chromedp.ByQuery), confirm(), shows("#ask", "nginx from nginx:1 to nginx:2"),
 		shows("#ask", "with 1 pod: 25 % of 4 is 1"), confirm(), shows(".flash", "has new images"))
 	if image := ns.Rollout("web").Spec.Template.Spec.Containers[0].Image; image != "nginx:2" {
@@ -139,23 +139,23 @@ func TestAReleaseByHand(t *testing.T) {
 	do(ctx, t, "promote", chromedp.Click(`a[data-key="p"]`, chromedp.ByQuery), shows("#ask", "The engine would now:"), confirm(), shows(".flash", "promoted"))
 	do(ctx, t, "watch the second pause", shows("#f-head", "50 %"), shows("#f-head", "Paused"), shows("#f-steps", "3 of 4 done"))
 
-	do(ctx, t, "abort", chromedp.KeyEvent("a"), confirm(), shows(".flash", "aborted"), shows("#f-head", "Degraded"))
+	do(ctx, t, "abort", browser.Press("a"), confirm(), shows(".flash", "aborted"), shows("#f-head", "Degraded"))
 	if !ns.Rollout("web").Status.Abort {
 		t.Error("not aborted")
 	}
-	do(ctx, t, "retry, skip a step, and promote in full", chromedp.KeyEvent("r"), confirm(), shows("#f-head", "Paused"), shows("#f-steps", "1 of 4 done"),
-		chromedp.KeyEvent("s"), shows("#ask", "Skip step: web"), shows("#ask", "scale web-"), confirm(), shows(".flash", "promoted"), shows("#f-steps", "3 of 4 done"), shows("#f-head", "Paused"),
-		chromedp.KeyEvent("F"), confirm(), shows(".flash", "promoted"), shows("#f-head", "Healthy"), shows("#f-steps", "4 of 4 done"))
+	do(ctx, t, "retry, skip a step, and promote in full", browser.Press("r"), confirm(), shows("#f-head", "Paused"), shows("#f-steps", "1 of 4 done"),
+		browser.Press("s"), shows("#ask", "Skip step: web"), shows("#ask", "scale web-"), confirm(), shows(".flash", "promoted"), shows("#f-steps", "3 of 4 done"), shows("#f-head", "Paused"),
+		browser.Press("F"), confirm(), shows(".flash", "promoted"), shows("#f-head", "Healthy"), shows("#f-steps", "4 of 4 done"))
 	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
 
-	do(ctx, t, "pause and resume", chromedp.KeyEvent("h"), confirm(), shows(".flash", "paused"))
+	do(ctx, t, "pause and resume", browser.Press("h"), confirm(), shows(".flash", "paused"))
 	if !ns.Rollout("web").Spec.Paused {
 		t.Error("not paused")
 	}
-	do(ctx, t, "resume", shows(".actions", "Resume"), chromedp.KeyEvent("h"), confirm(), shows(".flash", "resumed"))
-	do(ctx, t, "undo", shows(".actions", "Pause"), shows("#f-revisions", "nginx:1"), chromedp.KeyEvent("z"), shows("#ask", "nginx from nginx:2 to nginx:1"), confirm(), shows(".flash", "undone to revision 1"))
+	do(ctx, t, "resume", shows(".actions", "Resume"), browser.Press("h"), confirm(), shows(".flash", "resumed"))
+	do(ctx, t, "undo", shows(".actions", "Pause"), shows("#f-revisions", "nginx:1"), browser.Press("z"), shows("#ask", "nginx from nginx:2 to nginx:1"), confirm(), shows(".flash", "undone to revision 1"))
 	ns.WaitForRollout("web", "to have its first image", func(ro *v1alpha1.Rollout) bool { return ro.Spec.Template.Spec.Containers[0].Image == "nginx:1" })
-	do(ctx, t, "restart", shows("#f-head", "Paused"), shows("#f-steps", "1 of 4 done"), shows("#f-events", "update to revision 3"), chromedp.KeyEvent("R"), shows("#ask", "restart"), confirm(), shows(".flash", "restarts"))
+	do(ctx, t, "restart", shows("#f-head", "Paused"), shows("#f-steps", "1 of 4 done"), shows("#f-events", "update to revision 3"), browser.Press("R"), shows("#ask", "restart"), confirm(), shows(".flash", "restarts"))
 	if ns.Rollout("web").Spec.RestartAt == nil {
 		t.Error("not restarted")
 	}
@@ -195,7 +195,7 @@ func TestARestartWhileAPageIsOpen(t *testing.T) {
 	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
 	s := serve(t, ns, ns.Name)
 	page := "rollout/" + ns.Name + "/web"
-	do(ctx, t, "open, and be asked", chromedp.Navigate(s.link(page)), shows("#link", "live"), chromedp.KeyEvent("h"), shows("#ask", "Pause: web"))
+	do(ctx, t, "open, and be asked", chromedp.Navigate(s.link(page)), shows("#link", "live"), browser.Press("h"), shows("#ask", "Pause: web"))
 	s.restart(func() {
 		do(ctx, t, "notice that it is gone", shows("#link", "connection lost"))
 	})
@@ -204,7 +204,7 @@ func TestARestartWhileAPageIsOpen(t *testing.T) {
 	if ns.Rollout("web").Spec.Paused {
 		t.Error("a form of the old process has paused the rollout")
 	}
-	do(ctx, t, "open the new link, and act", chromedp.Navigate(s.link(page)), shows("#link", "live"), chromedp.KeyEvent("h"), confirm(), shows(".flash", "paused"))
+	do(ctx, t, "open the new link, and act", chromedp.Navigate(s.link(page)), shows("#link", "live"), browser.Press("h"), confirm(), shows(".flash", "paused"))
 	if !ns.Rollout("web").Spec.Paused {
 		t.Error("not paused")
 	}
@@ -221,8 +221,8 @@ func TestTwoViewers(t *testing.T) {
 	s := serve(t, ns, ns.Name)
 	do(one, t, "open", chromedp.Navigate(s.link("rollout/"+ns.Name+"/web")), shows("#link", "live"))
 	do(two, t, "open", chromedp.Navigate(s.link("rollout/"+ns.Name+"/web")), shows("#link", "live"), shows(".actions", "Pause"))
-	do(one, t, "pause", chromedp.KeyEvent("h"), confirm(), shows(".flash", "paused"))
-	do(two, t, "see it", shows(".actions", "Resume"), chromedp.KeyEvent("h"), confirm(), shows(".flash", "resumed"))
+	do(one, t, "pause", browser.Press("h"), confirm(), shows(".flash", "paused"))
+	do(two, t, "see it", shows(".actions", "Resume"), browser.Press("h"), confirm(), shows(".flash", "resumed"))
 	do(one, t, "see that", shows(".actions", "Pause"))
 }
 
@@ -251,7 +251,7 @@ func TestTheBrowserRefusesNothing(t *testing.T) {
 	console := newConsole(ctx)
 	do(ctx, t, "open the pages", chromedp.Navigate(s.link("")), shows("#link", "live"), shows("#f-rows", "web"),
 		chromedp.Navigate("http://"+s.addr+"/rollouts/rollout/"+ns.Name+"/web"), shows("#link", "live"), shows("h1", "web"),
-		chromedp.KeyEvent("i"), chromedp.WaitVisible("#ask[open] input[name=image-nginx]", chromedp.ByQuery))
+		browser.Press("i"), chromedp.WaitVisible("#ask[open] input[name=image-nginx]", chromedp.ByQuery))
 	if said := console.said(); len(said) > 0 {
 		t.Errorf("the console says: %q", said)
 	}

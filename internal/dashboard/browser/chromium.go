@@ -71,6 +71,11 @@ func Holds(what, expression string) chromedp.Action {
 	})
 }
 
+// Press presses a key once the page answers keys: what it shows comes before its script.
+func Press(key string) chromedp.Action {
+	return chromedp.Tasks{Holds("the page answers keys", `document.body.classList.contains('scripted')`), chromedp.KeyEvent(key)}
+}
+
 // Confirm answers the question that is open.
 func Confirm() chromedp.Action {
 	return chromedp.Tasks{chromedp.WaitVisible("#ask[open] button.main", chromedp.ByQuery), chromedp.Click("#ask[open] button.main", chromedp.ByQuery)}

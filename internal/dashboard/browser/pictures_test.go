@@ -42,7 +42,7 @@ type sight struct {
 
 func sights() map[string]sight {
 	press := func(key string) chromedp.Action {
-		return chromedp.Tasks{chromedp.KeyEvent(key), chromedp.WaitVisible("dialog[open]", chromedp.ByQuery)}
+		return chromedp.Tasks{browser.Press(key), chromedp.WaitVisible("dialog[open]", chromedp.ByQuery)}
 	}
 	return map[string]sight{
 		"list":     {"", "#f-rows", "storefront", nil},

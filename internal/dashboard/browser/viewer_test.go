@@ -103,7 +103,7 @@ func TestTheListIsSortedWhenAsked(t *testing.T) {
 	do(ctx, t, "ask for the order", chromedp.Click("#again", chromedp.ByQuery), ordered("web", "api", "cart"), offered(false))
 	ns.SetImage("cart", "nginx:2")
 	do(ctx, t, "see another one pause", shows("#f-rows tr:last-child", "Paused"), ordered("web", "api", "cart"), offered(true))
-	do(ctx, t, "ask by a key", chromedp.KeyEvent("o"), ordered("cart", "web", "api"), offered(false))
+	do(ctx, t, "ask by a key", browser.Press("o"), ordered("cart", "web", "api"), offered(false))
 	ns.CreateRollout(strings.ReplaceAll(web, "web", "about"))
 	do(ctx, t, "see a new one last", ordered("cart", "web", "api", "about"), offered(true))
 	do(ctx, t, "go away for a minute", chromedp.Evaluate(`performance.now = (now => () => now() + 61000)(performance.now.bind(performance)); 0`, nil), ordered("cart", "web", "about", "api"), offered(false))
@@ -121,7 +121,7 @@ func TestKeysAreListed(t *testing.T) {
 	s := serve(t, ns, ns.Name)
 	var listed, answered []string
 	do(ctx, t, "open the list of keys", chromedp.Navigate(s.link("rollout/"+ns.Name+"/web")), shows("#link", "live"),
-		chromedp.WaitVisible(".actions a[data-key=z]", chromedp.ByQuery), chromedp.KeyEvent("?"),
+		chromedp.WaitVisible(".actions a[data-key=z]", chromedp.ByQuery), browser.Press("?"),
 		chromedp.WaitVisible("#help[open]", chromedp.ByQuery),
 		chromedp.Evaluate(`[...document.querySelectorAll('#help kbd')].map(k => k.textContent)`, &listed),
 		chromedp.Evaluate(`[...document.querySelectorAll('[data-key]')].map(a => a.dataset.key)`, &answered))
@@ -133,6 +133,6 @@ func TestKeysAreListed(t *testing.T) {
 	if len(answered) < 8 {
 		t.Errorf("a rollout that is paused answers %q", answered)
 	}
-	do(ctx, t, "close it, search, and go back", chromedp.KeyEvent("\x1b"), browser.Holds("the list of keys is closed", `!document.querySelector('#help[open]')`),
-		chromedp.KeyEvent("u"), shows("#f-rows", "web"), chromedp.KeyEvent("/"), browser.Holds("the search has the focus", `document.activeElement.id === 'search'`))
+	do(ctx, t, "close it, search, and go back", browser.Press("\x1b"), browser.Holds("the list of keys is closed", `!document.querySelector('#help[open]')`),
+		browser.Press("u"), shows("#f-rows", "web"), browser.Press("/"), browser.Holds("the search has the focus", `document.activeElement.id === 'search'`))
 }

@@ -35,7 +35,7 @@ func TestTwoPeopleInTheBrowser(t *testing.T) {
 
 	var why, asked string
 	chrome.Do(sam, t, "sam is told why not", chrome.Holds("promote is gray", `document.querySelector('.actions [aria-disabled=true]')?.innerText === 'Promote'`),
-		chromedp.Evaluate(`document.querySelector('.actions [aria-disabled=true]').title`, &why), chromedp.KeyEvent("p"),
+		chromedp.Evaluate(`document.querySelector('.actions [aria-disabled=true]').title`, &why), chrome.Press("p"),
 		chromedp.Evaluate(`document.querySelector('#ask').open ? 'asked' : ''`, &asked))
 	if why == "" || asked != "" {
 		t.Errorf("the reason is %q, and the key %q", why, asked)
@@ -46,7 +46,7 @@ func TestTwoPeopleInTheBrowser(t *testing.T) {
 		t.Errorf("sam has made it %s", phase)
 	}
 
-	chrome.Do(jane, t, "jane promotes", chromedp.KeyEvent("p"), chrome.Shows("#ask", "The engine would now:"), chrome.Confirm(), chrome.Shows(".flash", "promoted"), chrome.Shows("#f-head", "Healthy"),
+	chrome.Do(jane, t, "jane promotes", chrome.Press("p"), chrome.Shows("#ask", "The engine would now:"), chrome.Confirm(), chrome.Shows(".flash", "promoted"), chrome.Shows("#f-head", "Healthy"),
 		chrome.Shows("#f-events", "promoted by jane@example.com"))
 	ns.WaitForRollout("storefront", "to be Healthy", playtest.Healthy)
 	chrome.Do(sam, t, "sam sees it", chrome.Shows("#f-head", "Healthy"), chrome.Shows("#f-steps", "2 of 2 done"))
@@ -68,7 +68,7 @@ func TestARestartLogsNobodyOut(t *testing.T) {
 	o.is("jane@example.com")
 	page := o.web.URL + "/rollouts/rollout/" + ns.Name + "/storefront"
 	chrome.Do(ctx, t, "log in, and be asked", chromedp.Navigate(page), chrome.Shows("#link", "live"), chrome.Shows(".actions", "Promote"), chromedp.Evaluate(`window.same = true`, nil),
-		chromedp.KeyEvent("p"), chrome.Shows("#ask", "Promote: storefront"))
+		chrome.Press("p"), chrome.Shows("#ask", "Promote: storefront"))
 	o.stop()
 	chrome.Do(ctx, t, "notice that it is gone", chrome.Shows("#link", "connection lost"))
 	o.is("nobody@example.com") // a login would be seen
