@@ -20,6 +20,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/sluice-delivery/sluice/internal/dashboard/browser"
 )
 
 // pictures is a folder to write screenshots into: make pictures.
