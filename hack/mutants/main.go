@@ -20,9 +20,11 @@ import (
 func main() {
 	o := options{dir: ".", stages: stages, out: log.New(os.Stdout, "", 0), progress: log.New(os.Stderr, "", log.Ltime)}
 	flag.IntVar(&o.count, "n", 300, "how many mutants to draw")
+	flag.IntVar(&o.skip, "skip", 0, "leave out the first `N` of those that are drawn: an earlier run of the same code had them")
 	flag.Uint64Var(&o.seed, "seed", 1, "the seed that draws them")
 	flag.DurationVar(&o.budget, "budget", 2*time.Hour, "begin no mutant after this time")
 	flag.IntVar(&o.jobs, "jobs", 1, "how many mutants to run at the same time")
+	flag.BoolVar(&o.alone, "alone", false, "build each mutant by itself, which takes minutes for each")
 	flag.StringVar(&o.where, "where", "", "draw only mutants whose FILE:LINE in FUNCTION: KIND matches this expression")
 	flag.StringVar(&o.equivalents, "equivalents", "hack/mutants/equivalent.txt", "the list of equivalent mutants")
 	flag.BoolVar(&o.list, "list", false, "list the mutants that would be drawn, and run none")
@@ -52,6 +54,8 @@ type options struct {
 	patterns    []string
 	stages      []stage
 	count, jobs int
+	skip        int
+	alone       bool
 	seed        uint64
 	budget      time.Duration
 	where       string
@@ -126,7 +130,10 @@ func (o options) draw(all []*Mutant) ([]*Mutant, error) {
 			sample = append(sample, m)
 		}
 	}
-	return sample, nil
+	if o.skip < 0 || o.skip > 0 && o.skip >= len(sample) {
+		return nil, fmt.Errorf("-skip %d: %d mutants are drawn; skip between 0 and %d of them, or draw more with -n", o.skip, len(sample), max(0, len(sample)-1))
+	}
+	return sample[o.skip:], nil
 }
 
 // runAll runs mutants until they are all done, the time is up, or a user interrupts.
@@ -141,8 +148,17 @@ func (o options) runAll(ctx context.Context, r *report, todo []*Mutant) error {
 	if err != nil {
 		return err
 	}
+	o.progress.Printf("building the tests with %d mutants in them", len(todo))
+	shared := &runner{dir: o.dir, scratch: scratch, programs: programs}
+	var joined []*Mutant
+	if !o.alone {
+		joined = todo
+	}
+	if shared.together, err = shared.buildTogether(ctx, joined); err != nil {
+		return err
+	}
 	o.progress.Print("running the tests without a mutant")
-	if err := (&runner{o.dir, scratch, programs}).baseline(ctx); err != nil {
+	if err := shared.baseline(ctx); err != nil {
 		return err
 	}
 	var mu sync.Mutex
@@ -165,7 +181,7 @@ func (o options) runAll(ctx context.Context, r *report, todo []*Mutant) error {
 		}
 		wg.Go(func() {
 			for m := next(); m != nil; m = next() {
-				out, err := (&runner{o.dir, own, programs}).try(ctx, m)
+				out, err := (&runner{o.dir, own, programs, shared.together}).try(ctx, m)
 				mu.Lock()
 				switch {
 				case err == nil:

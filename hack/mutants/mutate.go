@@ -23,6 +23,8 @@ type Mutant struct {
 
 	from, to int
 	text     string
+	// number chooses the mutant in programs with many; 0 if it is built by itself.
+	number int
 }
 
 // Kind is what a mutant does to the code.

@@ -48,6 +48,8 @@ func programsOf(dir string, stages []stage) ([]program, error) {
 type runner struct {
 	dir, scratch string
 	programs     []program
+	// together are the programs with all numbered mutants in them, by the path of their package.
+	together map[string]string
 }
 
 // outcome is what became of a mutant.
@@ -62,14 +64,9 @@ type outcome struct {
 
 // baseline runs everything without a mutant, since tests that fail anyway kill everything, and measures how long it takes.
 func (r *runner) baseline(ctx context.Context) error {
-	built := map[string]string{}
 	for i := range r.programs {
 		p := &r.programs[i]
-		binary, err := r.build(ctx, p, "", built)
-		if err != nil {
-			return err
-		}
-		result := p.run(ctx, binary, time.Hour)
+		result := p.run(ctx, r.together[p.path], 0, time.Hour)
 		if result.failed {
 			return fmt.Errorf("the tests of %s fail without any mutant:\n%s", p.path, result.output)
 		}
@@ -80,11 +77,14 @@ func (r *runner) baseline(ctx context.Context) error {
 
 // try runs the tests that reach the mutant, those of its own package first, until one fails.
 func (r *runner) try(ctx context.Context, m *Mutant) (outcome, error) {
-	overlay, err := r.overlay(m)
-	if err != nil {
-		return outcome{}, err
+	overlay, built := "", r.together
+	if m.number == 0 {
+		var err error
+		if overlay, err = r.overlay(m); err != nil {
+			return outcome{}, err
+		}
+		built = map[string]string{}
 	}
-	built := map[string]string{}
 	for _, p := range r.reaching(m.Package.Path) {
 		binary, err := r.build(ctx, &p, overlay, built)
 		var refused *refusal
@@ -96,7 +96,7 @@ func (r *runner) try(ctx context.Context, m *Mutant) (outcome, error) {
 		case err != nil:
 			return outcome{}, err
 		}
-		result := p.run(ctx, binary, 5*p.took+20*time.Second)
+		result := p.run(ctx, binary, m.number, 5*p.took+20*time.Second)
 		if ctx.Err() != nil {
 			return outcome{}, ctx.Err()
 		}
@@ -143,7 +143,7 @@ type refusal struct{ text string }
 
 func (r *refusal) Error() string { return r.text }
 
-// build compiles the tests of a package, once for each mutant.
+// build compiles the tests of a package, unless they are built.
 func (r *runner) build(ctx context.Context, p *program, overlay string, built map[string]string) (string, error) {
 	if binary := built[p.path]; binary != "" {
 		return binary, nil
@@ -175,12 +175,12 @@ const memory = 6 << 20
 
 var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
-// run runs the tests within bounds. CPU time bounds a mutant that does not end: how busy the machine is changes nothing about it.
-func (p *program) run(ctx context.Context, binary string, limit time.Duration) result {
+// run runs the tests with one of the mutants in them within bounds. CPU time bounds a mutant that does not end: how busy the machine is changes nothing about it.
+func (p *program) run(ctx context.Context, binary string, number int, limit time.Duration) result {
 	const bounded = `ulimit -v "$1" 2>/dev/null; ulimit -t "$2" 2>/dev/null; shift 2; exec "$@"`
 	args := []string{"-c", bounded, "sh", strconv.Itoa(memory), strconv.Itoa(int(limit.Seconds()) + 1), binary, "-test.failfast", "-test.timeout=1h"}
 	cmd := exec.CommandContext(ctx, "sh", append(args, p.args...)...)
-	cmd.Dir = p.dir
+	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), chooses+"="+strconv.Itoa(number))
 	cmd.WaitDelay = 5 * time.Second
 	out := &head{}
 	cmd.Stdout, cmd.Stderr = out, out

@@ -142,6 +142,17 @@ func TestRun(t *testing.T) {
 			}
 			return out.String()
 		}
+		rest := func(skip int) string {
+			o, out := o, &bytes.Buffer{}
+			o.seed, o.count, o.skip, o.list, o.out = 7, 5, skip, true, log.New(out, "", 0)
+			if _, err := o.run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return out.String()
+		}
+		if whole, last := rest(0), rest(3); !strings.HasSuffix(whole, last) || strings.Count(last, " in ") != 2 {
+			t.Errorf("without the first three of\n%s\nthere is left\n%s", whole, last)
+		}
 		if first := drawn(7); first != drawn(7) || first == drawn(8) || strings.Count(first, " in ") != 5 {
 			t.Errorf("drawn by seed 7:\n%s", first)
 		}
@@ -173,6 +184,7 @@ func TestRunRefuses(t *testing.T) {
 			"fail without any mutant",
 		},
 		"a stage without tests":               {nil, options{stages: []stage{{"none", []string{"./engine/inner"}, nil}}}, "has no tests"},
+		"nothing is left":                     {nil, options{skip: 1}, "-skip 1: 1 mutants are drawn"},
 		"an expression that is none":          {nil, options{where: "("}, "missing closing"},
 		"a package that is not there":         {nil, options{patterns: []string{"./elsewhere"}}, "elsewhere"},
 		"a list that cannot be read":          {nil, options{equivalents: "none.txt"}, "none.txt"},
@@ -215,7 +227,7 @@ func TestEndlessMutantsAreKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := program{tested: tested{dir: "."}, args: []string{"-test.run=^TestEndlessMutantsAreKilled$"}}
-	if r := p.run(t.Context(), binary, time.Second); !r.failed {
+	if r := p.run(t.Context(), binary, 0, time.Second); !r.failed {
 		t.Errorf("it is not killed: %+v", r)
 	}
 }
