@@ -107,7 +107,7 @@ func TestEveryFlagRefusesNonsense(t *testing.T) {
 		"metrics-port": "70000", "healthz-port": "8090", "leader-elect": "perhaps", "version": "perhaps",
 		"leader-election-lease-duration": "1s", "leader-election-renew-deadline": "1h", "leader-election-retry-period": "1",
 		"analysis-allow-cidrs": "127.0.0.1", "analysis-deny-cidrs": "10.0.0.0/33",
-		"allow-unconfined-jobs": "perhaps", "allow-ingress-annotations": "a b/*", "gateway-route-namespaces": "My Shop", "gateway-status-timeout": "-1s", "alb-verify-weight": "perhaps",
+		"allow-unconfined-jobs": "perhaps", "allow-ingress-annotations": "a b/*", "gateway-route-namespaces": "My Shop", "gateway-status-timeout": "-1s", "alb-verify-weight": "perhaps", "aws-verify-target-group": "perhaps",
 		"metrics-secure": "perhaps", "metrics-cert-dir": "/nowhere", "plugin-dir": "/dev/null",
 		"istio-api-version": "v2", "ambassador-api-version": "v1", "traffic-split-api-version": "v1beta1",
 		"loglevel": "loud", "logformat": "xml", "kloglevel": "11", "qps": "-1", "burst": "80",
@@ -147,7 +147,7 @@ func TestUpstreamsFlags(t *testing.T) {
 		"experiment-threads": "10", "analysis-threads": "30", "leader-elect": "true", "leader-election-lease-duration": "15s",
 		"leader-election-renew-deadline": "10s", "leader-election-retry-period": "2s", "enable-pprof-address": "127.0.0.1:6060",
 		"kubeconfig": "x", "context": "y", "namespace": "z", "version": "true", "burst": "80",
-		"istio-api-version": "v1alpha3", "ambassador-api-version": "getambassador.io/v3alpha1", "alb-verify-weight": "true", "traffic-split-api-version": "v1alpha2",
+		"istio-api-version": "v1alpha3", "ambassador-api-version": "getambassador.io/v3alpha1", "alb-verify-weight": "true", "aws-verify-target-group": "true", "traffic-split-api-version": "v1alpha2",
 	} {
 		if err := newCommand().ParseFlags([]string{"--" + name + "=" + value}); err != nil {
 			t.Errorf("--%s=%s: %v", name, value, err)
@@ -156,7 +156,7 @@ func TestUpstreamsFlags(t *testing.T) {
 	for _, name := range []string{
 		"service-threads", "ingress-threads", "ephemeral-metadata-threads", "ephemeral-metadata-update-pod-retries",
 		"aws-target-group-binding-api-version", "alb-tag-key-resource-id", "traefik-api-group", "traefik-api-version", "ingress-api-version", "appmesh-crd-version",
-		"alb-ingress-classes", "nginx-ingress-classes", "aws-verify-target-group",
+		"alb-ingress-classes", "nginx-ingress-classes",
 		"self-service-notification-enabled", "controllers",
 	} {
 		if err := newCommand().ParseFlags([]string{"--" + name + "=x"}); err == nil || !strings.Contains(err.Error(), "this controller has no such flag: ") {

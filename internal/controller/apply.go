@@ -36,6 +36,9 @@ func (r *RolloutReconciler) apply(ctx context.Context, seen plan.Observed, p pla
 		if err := r.inForce(ctx, seen, p); err != nil {
 			return err
 		}
+		if err := r.registered(ctx, seen, leaned(seen, p)); err != nil {
+			return err
+		}
 	}
 	for _, changes := range [][]change.Change{p.Judge, p.Shrink} {
 		if len(refusals) > 0 {

@@ -27,14 +27,16 @@ const (
 	longestMissing = 1024
 )
 
-// Balancers is asked how the load balancers of an Ingress forward. It says what is missing, if anything is.
+// Balancers is asked how the load balancers of an Ingress forward, and whether pods are registered in target groups. It says what is missing, if
+// anything is.
 type Balancers interface {
 	Missing(ctx context.Context, q elb.Question) (string, error)
+	Unregistered(ctx context.Context, groups []elb.Group) (string, error)
 }
 
-// balancers are questions to AWS about Ingresses, and their answers. No worker waits for AWS: it is asked aside.
+// balancers are questions to AWS, and their answers. No worker waits for AWS: it is asked aside.
 type balancers struct {
-	ask   Balancers
+	aws   Balancers
 	clock clock.PassiveClock
 	start func(func())
 
@@ -43,7 +45,10 @@ type balancers struct {
 	known map[types.NamespacedName]map[string]*balance
 }
 
-// balance is what is known of one Ingress of a Rollout.
+// targetsKey is where the answer about target groups is kept, among those about Ingresses, which have names.
+const targetsKey = ""
+
+// balance is the answer to a question about one Ingress of a Rollout, or about its target groups.
 type balance struct {
 	question string
 	pending  bool
@@ -51,6 +56,8 @@ type balance struct {
 	at        time.Time
 	confirmed bool
 	missing   string
+	// told is set when an event has said what is missing.
+	told bool
 }
 
 // standing is what AWS says about an Ingress, as far as it is known, and when to ask again. Whatever AWS does not say is not in force.
@@ -66,42 +73,65 @@ func (b *balancers) standing(rollout types.NamespacedName, object *unstructured.
 	for _, f := range to {
 		q.Targets = append(q.Targets, elb.Target{Service: f.Service, Port: f.Port, Weight: int32(min(max(f.Weight, 0), 999))}) //nolint:gosec // AWS' own range
 	}
-	text, err := json.Marshal(q)
+	missing, again := b.ask(rollout, object.GetName(), fmt.Sprintf("AWS to confirm the weights of Ingress %q", object.GetName()), q,
+		func(ctx context.Context) (string, error) { return b.aws.Missing(ctx, q) })
+	return traffic.Standing{Awaited: missing}, again
+}
+
+// registered is what AWS says about who is registered in target groups, as far as it is known, and when to ask again.
+func (b *balancers) registered(rollout types.NamespacedName, groups []elb.Group) (string, time.Duration) {
+	return b.ask(rollout, targetsKey, "AWS to confirm that pods are registered in their target groups", groups,
+		func(ctx context.Context) (string, error) { return b.aws.Unregistered(ctx, groups) })
+}
+
+// ask returns what is missing and when to ask again: nothing and never, if AWS has confirmed what the question says, and not long ago.
+func (b *balancers) ask(rollout types.NamespacedName, key, unanswered string, question any, aws func(context.Context) (string, error)) (string, time.Duration) {
+	text, err := json.Marshal(question)
 	if err != nil {
-		return traffic.Standing{Awaited: err.Error()}, balancerAgain
+		return err.Error(), balancerAgain
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	one := b.of(rollout, object.GetName())
+	one := b.of(rollout, key)
 	if one.question != string(text) {
-		*one = balance{question: string(text), missing: fmt.Sprintf("AWS to confirm the weights of Ingress %q", object.GetName())}
+		*one = balance{question: string(text), missing: unanswered, told: one.told}
 	}
 	fresh := !one.at.IsZero() && b.clock.Since(one.at) < balancerAgain
 	if fresh && one.confirmed {
-		return traffic.Standing{}, 0
+		return "", 0
 	}
 	if !fresh && !one.pending && b.asked < mostQuestions {
 		one.pending = true
 		b.asked++
-		b.start(func() { b.carryOut(rollout, q, string(text)) })
+		b.start(func() { b.carryOut(rollout, key, string(text), aws) })
 	}
 	if one.pending || !fresh {
-		return traffic.Standing{Awaited: one.missing}, balancerLooks
+		return one.missing, balancerLooks
 	}
-	return traffic.Standing{Awaited: one.missing}, balancerAgain
+	return one.missing, balancerAgain
 }
 
-func (b *balancers) of(rollout types.NamespacedName, ingress string) *balance {
+// tell reports whether an event should say what is missing: once, until it has been confirmed.
+func (b *balancers) tell(rollout types.NamespacedName, key string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one := b.of(rollout, key)
+	told := one.told
+	one.told = true
+	return !told
+}
+
+func (b *balancers) of(rollout types.NamespacedName, key string) *balance {
 	if b.known[rollout] == nil {
 		b.known[rollout] = map[string]*balance{}
 	}
-	if b.known[rollout][ingress] == nil {
-		b.known[rollout][ingress] = &balance{}
+	if b.known[rollout][key] == nil {
+		b.known[rollout][key] = &balance{}
 	}
-	return b.known[rollout][ingress]
+	return b.known[rollout][key]
 }
 
-func (b *balancers) carryOut(rollout types.NamespacedName, q elb.Question, text string) {
+func (b *balancers) carryOut(rollout types.NamespacedName, key, question string, aws func(context.Context) (string, error)) {
 	ctx, cancel := context.WithTimeout(context.Background(), longestQuestion)
 	defer cancel()
 	missing, err := "", errBroken
@@ -109,17 +139,18 @@ func (b *balancers) carryOut(rollout types.NamespacedName, q elb.Question, text 
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.asked--
-		one := b.known[rollout][q.Ingress]
-		if one == nil || one.question != text {
+		one := b.known[rollout][key]
+		if one == nil || one.question != question {
 			return
 		}
 		one.pending, one.at, one.confirmed, one.missing = false, b.clock.Now(), err == nil && missing == "", missing
+		one.told = one.told && !one.confirmed
 		if err != nil {
 			text := "AWS to answer: " + clean.Text(err.Error())
 			one.missing = strings.ToValidUTF8(text[:min(len(text), longestMissing)], "…")
 		}
 	}()
-	missing, err = b.ask.Missing(ctx, q)
+	missing, err = aws(ctx)
 }
 
 // keep forgets what is known of Ingresses that a Rollout names no more; without any it forgets the Rollout.
@@ -130,7 +161,7 @@ func (b *balancers) keep(rollout types.NamespacedName, ingresses map[string]bool
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for name := range b.known[rollout] {
-		if !ingresses[name] {
+		if !ingresses[name] && (name != targetsKey || ingresses == nil) {
 			delete(b.known[rollout], name)
 		}
 	}

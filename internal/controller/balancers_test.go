@@ -30,6 +30,10 @@ func (s *scriptedAWS) Missing(_ context.Context, q elb.Question) (string, error)
 	return s.missing, s.err
 }
 
+func (s *scriptedAWS) Unregistered(context.Context, []elb.Group) (string, error) {
+	return s.missing, s.err
+}
+
 // newBalanced is a Rollout whose Ingress sends a fifth to the canary. Questions wait until they are let go.
 func newBalanced(t *testing.T, aws *scriptedAWS) (g *gated, answer func()) {
 	t.Helper()

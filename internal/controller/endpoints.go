@@ -48,7 +48,8 @@ func (r *RolloutReconciler) listed(ctx context.Context, seen plan.Observed, p pl
 	if firstRoute(p.Route) == len(p.Route) {
 		return nil
 	}
-	for _, s := range sendings(seen, p) {
+	all := sendings(seen, p)
+	for _, s := range all {
 		lists, err := r.lists(ctx, seen.Rollout.Namespace, s)
 		if err != nil {
 			return err
@@ -62,7 +63,7 @@ func (r *RolloutReconciler) listed(ctx context.Context, seen plan.Observed, p pl
 			again:    again, quiet: since < shownAfter,
 		})
 	}
-	return nil
+	return r.registered(ctx, seen, slices.DeleteFunc(all, func(s sending) bool { return returning(seen.Rollout.Status, s) }))
 }
 
 // sendings are the Services that had no traffic, as the status has it, and that a plan sends some to: by weight, or by a route for certain requests.
@@ -152,8 +153,7 @@ func selectedSet(seen plan.Observed, p plan.Plan, name string) *appsv1.ReplicaSe
 // lists reports whether the EndpointSlices of a Service list a pod of a ReplicaSet as ready. Where the controller may not read them it takes the
 // ReplicaSet's word, as it did before it asked for that right.
 func (r *RolloutReconciler) lists(ctx context.Context, namespace string, s sending) (bool, error) {
-	var endpoints discoveryv1.EndpointSliceList
-	err := r.live.List(ctx, &endpoints, client.InNamespace(namespace), client.MatchingLabels{discoveryv1.LabelServiceName: s.service})
+	endpoints, err := r.endpointsOf(ctx, namespace, s.service)
 	switch {
 	case apierrors.IsForbidden(err):
 		r.unreadableEndpoints.Do(func() {
@@ -161,11 +161,9 @@ func (r *RolloutReconciler) lists(ctx context.Context, namespace string, s sendi
 		})
 		return true, nil
 	case err != nil:
-		return false, fmt.Errorf("list the EndpointSlices of service %s: %w", s.service, err)
+		return false, err
 	}
-	return slices.ContainsFunc(endpoints.Items, func(slice discoveryv1.EndpointSlice) bool {
-		return slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return isReadyPodOf(e, s.set) })
-	}), nil
+	return listedPods(endpoints, s.set) > 0, nil
 }
 
 // isReadyPodOf reports whether an endpoint is a ready pod of a ReplicaSet, whose pods are named after it.

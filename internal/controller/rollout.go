@@ -60,7 +60,7 @@ func NewRolloutReconciler(p Deps) *RolloutReconciler {
 		r.plugins.start = func(do func()) { go survive(p.Log, do) }
 	}
 	if p.Balancers != nil {
-		r.balancers = &balancers{ask: p.Balancers, clock: p.Clock, start: r.plugins.start, known: map[types.NamespacedName]map[string]*balance{}}
+		r.balancers = &balancers{aws: p.Balancers, clock: p.Clock, start: r.plugins.start, known: map[types.NamespacedName]map[string]*balance{}}
 	}
 	r.routes.search.left, r.routes.search.granted = routers.Kinds(), p.Granted
 	return r

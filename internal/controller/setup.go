@@ -89,8 +89,8 @@ type Options struct {
 	Policy spec.Policy
 	// RouteTimeout is how long a weight waits for the Gateways to accept its routes; 0 for not at all.
 	RouteTimeout time.Duration
-	// VerifyALB has AWS asked whether its load balancers forward by the weights of Ingresses.
-	VerifyALB bool
+	// VerifyAWS has AWS asked whether its load balancers forward by the weights of Ingresses, and whether pods are registered in target groups.
+	VerifyAWS bool
 	// Versions are those in which kinds of traffic routers are read and written, if the cluster serves them; others it finds by itself.
 	Versions map[schema.GroupKind]string
 	// RolloutResync is how often every Rollout is reconciled even if nothing has changed.
@@ -146,9 +146,9 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 		Granted:   customKindsOf(mgr.GetClient(), mgr.GetRESTMapper(), o.Namespace),
 		Namespace: o.Namespace, OwnNamespace: o.OwnNamespace, Policy: o.Policy, RouteTimeout: o.RouteTimeout, Events: events, Log: log, Meters: meters,
 	}
-	if o.VerifyALB {
+	if o.VerifyAWS {
 		if parts.Balancers, err = elb.Open(ctx, clock.RealClock{}); err != nil {
-			return fmt.Errorf("--alb-verify-weight: %w", err)
+			return fmt.Errorf("--aws-verify-target-group: %w", err)
 		}
 	}
 	if err := addPlugins(ctx, mgr, o, &parts); err != nil {

@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,6 +28,9 @@ func TestC28FromARoutedCanaryToBlueGreen(t *testing.T) {
 	ns.Patch("web", `{"spec":{"strategy":{"canary":null,"blueGreen":{"activeService":"web-stable","autoPromotionEnabled":false,"scaleDownDelaySeconds":1}}}}`)
 	ns.WaitForRoute(gatewayapi.GVK("HTTPRoute"), "web", "to send to the stable Service alone", func(o *unstructured.Unstructured) bool {
 		return o.GetAnnotations()[v1alpha1.GatewayAPINotesAnnotation] == ""
+	})
+	ns.WaitForRollout("web", "to wait for a person", func(ro *v1alpha1.Rollout) bool { // recorded after the routes are written
+		return playtest.Paused(ro) && slices.ContainsFunc(ro.Status.PauseConditions, func(c v1alpha1.PauseCondition) bool { return c.Reason == v1alpha1.PauseReasonBlueGreenPause })
 	})
 	ns.PatchStatus("web", resume)
 	ns.WaitForRollout("web", "to be Healthy on the second version", both(playtest.Healthy, revision("2"), pods(4)))

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	api "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
@@ -75,7 +75,7 @@ func New(config sdk.Config, c clock.PassiveClock) *Asker {
 
 // Open returns an Asker with the credentials of the process, which it finds as all programs do that use AWS.
 func Open(ctx context.Context, c clock.PassiveClock) (*Asker, error) {
-	found, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(&http.Client{Timeout: longestRequest}))
+	found, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(longestRequest)))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("configuration of AWS: %w", err)

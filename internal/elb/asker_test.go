@@ -2,113 +2,35 @@ package elb_test
 
 import (
 	"context"
+	"encoding/pem"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/sluice-delivery/sluice/internal/elb"
+	"github.com/sluice-delivery/sluice/internal/elb/elbtest"
 )
 
-// account is AWS with one load balancer, as the Query API of Elastic Load Balancing (2015-12-01) answers: in pages, with errors where it throttles
-// or fails.
-type account struct {
-	mu       sync.Mutex
-	asked    map[string]int
-	rules    []string // the ForwardConfig of each, as service=weight
-	tagged   []string // the Services whose target groups have tags
-	throttle int      // requests to refuse first
-	broken   bool
-	silent   bool
-}
-
-const host = "web-1.eu-west-1.elb.amazonaws.com"
-
-func (a *account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	_ = r.ParseForm()
-	action := r.Form.Get("Action")
-	a.mu.Lock()
-	a.asked[action]++
-	throttled, broken, silent := a.throttle > 0, a.broken, a.silent
-	if throttled {
-		a.throttle--
-	}
-	a.mu.Unlock()
-	switch {
-	case silent:
-		<-r.Context().Done()
-		return
-	case throttled:
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = fmt.Fprint(w, `<ErrorResponse><Error><Type>Sender</Type><Code>Throttling</Code><Message>Rate exceeded</Message></Error><RequestId>1</RequestId></ErrorResponse>`)
-		return
-	case broken:
-		w.WriteHeader(http.StatusForbidden)
-		_, _ = fmt.Fprint(w, `<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>not authorized</Message></Error><RequestId>1</RequestId></ErrorResponse>`)
-		return
-	}
-	_, _ = fmt.Fprintf(w, `<%[1]sResponse xmlns="http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/"><%[1]sResult>%[2]s</%[1]sResult></%[1]sResponse>`, action, a.answer(action, r.Form.Get("Marker"), r.Form))
-}
-
-func (a *account) answer(action, marker string, form map[string][]string) string {
-	switch {
-	case action == "DescribeLoadBalancers" && marker == "":
-		return `<LoadBalancers><member><LoadBalancerArn>arn:lb/other</LoadBalancerArn><DNSName>other.example.com</DNSName></member></LoadBalancers><NextMarker>2</NextMarker>`
-	case action == "DescribeLoadBalancers":
-		return `<LoadBalancers><member><LoadBalancerArn>arn:lb/web</LoadBalancerArn><DNSName>` + strings.ToUpper(host[:1]) + host[1:] + `</DNSName></member></LoadBalancers>`
-	case action == "DescribeTargetGroups" && marker == "":
-		return `<TargetGroups><member><TargetGroupArn>arn:tg/web-stable</TargetGroupArn></member></TargetGroups><NextMarker>2</NextMarker>`
-	case action == "DescribeTargetGroups":
-		return `<TargetGroups><member><TargetGroupArn>arn:tg/web-canary</TargetGroupArn></member></TargetGroups>`
-	case action == "DescribeTags":
-		var out strings.Builder
-		for _, service := range a.tagged {
-			fmt.Fprintf(&out, `<member><ResourceArn>arn:tg/%[1]s</ResourceArn><Tags><member><Key>team</Key><Value>x</Value></member><member><Key>ingress.k8s.aws/resource</Key><Value>shop/web-%[1]s:80</Value></member></Tags></member>`, service)
-		}
-		return "<TagDescriptions>" + out.String() + "</TagDescriptions>"
-	case action == "DescribeListeners":
-		return `<Listeners><member><ListenerArn>arn:listener/1</ListenerArn></member></Listeners>`
-	case action == "DescribeRules":
-		var out strings.Builder
-		for i, rule := range a.rules {
-			if first := marker == ""; first != (i == 0) { // one on the first page
-				continue
-			}
-			out.WriteString(`<member><Actions><member><Type>forward</Type><ForwardConfig><TargetGroups>`)
-			for group := range strings.FieldsSeq(rule) {
-				service, weight, _ := strings.Cut(group, "=")
-				fmt.Fprintf(&out, `<member><TargetGroupArn>arn:tg/%s</TargetGroupArn><Weight>%s</Weight></member>`, service, weight)
-			}
-			out.WriteString(`</TargetGroups></ForwardConfig></member></Actions></member>`)
-		}
-		if marker == "" {
-			return "<Rules>" + out.String() + "</Rules><NextMarker>2</NextMarker>"
-		}
-		return "<Rules>" + out.String() + "</Rules>"
-	}
-	return fmt.Sprintf("<unknown>%v</unknown>", form)
-}
-
-func start(t *testing.T, a *account) (*elb.Asker, *clocktesting.FakePassiveClock) {
+func start(t *testing.T, state elbtest.State) (*elb.Asker, *elbtest.Account, *clocktesting.FakePassiveClock) {
 	t.Helper()
-	a.asked = map[string]int{}
-	server := httptest.NewServer(a)
-	t.Cleanup(server.Close)
+	a := elbtest.New(t, state)
 	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 	return elb.New(sdk.Config{
-		Region: "eu-west-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""),
-	}, clock), clock
+		Region: "eu-west-1", BaseEndpoint: &a.URL, Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""),
+	}, clock), a, clock
 }
 
 func question(canary int32) elb.Question {
-	return elb.Question{Namespace: "shop", Ingress: "web", Hosts: []string{host}, Targets: []elb.Target{{"web-canary", "80", canary}, {"web-stable", "80", 100 - canary}}}
+	return elb.Question{Namespace: "shop", Ingress: "web", Hosts: []string{elbtest.Host}, Targets: []elb.Target{{"web-canary", "80", canary}, {"web-stable", "80", 100 - canary}}}
 }
 
 var both = []string{"web-canary", "web-stable"}
@@ -117,33 +39,33 @@ var both = []string{"web-canary", "web-stable"}
 func TestMissing(t *testing.T) {
 	const differs = `to forward 20 to Service "web-canary", 80 to Service "web-stable"`
 	for name, c := range map[string]struct {
-		account *account
+		account elbtest.State
 		host    string
 		want    string // part of what is missing
 		fails   string
 	}{
-		"as it should be":                        {account: &account{tagged: both, rules: []string{"web-canary=20 web-stable=80"}}},
-		"next to a header route":                 {account: &account{tagged: both, rules: []string{"web-canary=100", "web-canary=20 web-stable=80"}}},
-		"next to a rule for something else":      {account: &account{tagged: both, rules: []string{"web-canary=20 web-stable=80", "other=1"}}},
-		"the weights before":                     {account: &account{tagged: both, rules: []string{"web-canary=10 web-stable=90"}}, want: differs},
-		"two rules, one of them late":            {account: &account{tagged: both, rules: []string{"web-canary=20 web-stable=80", "web-canary=0 web-stable=100"}}, want: differs},
-		"two rules, the first of them late":      {account: &account{tagged: both, rules: []string{"web-canary=0 web-stable=100", "web-canary=20 web-stable=80"}}, want: differs},
-		"a third target group":                   {account: &account{tagged: both, rules: []string{"web-canary=20 web-stable=80 old=50"}}, want: differs},
-		"the canary is in no rule yet":           {account: &account{tagged: both, rules: []string{"web-stable=100"}}, want: differs},
-		"the canary has no target group":         {account: &account{tagged: []string{"web-stable"}, rules: []string{"web-stable=100"}}, want: `target group of Service "web-canary" and port 80`},
-		"a load balancer that AWS does not know": {account: &account{tagged: both}, host: "gone.example.com", want: "AWS to know the load balancer gone.example.com"},
-		"no right to ask":                        {account: &account{broken: true}, fails: "AccessDenied"},
-		"one throttled request":                  {account: &account{throttle: 1, tagged: both, rules: []string{"web-canary=20 web-stable=80"}}},
-		"throttled all the time":                 {account: &account{throttle: 1000}, fails: "Throttling"},
+		"as it should be":                        {account: elbtest.State{Tagged: both, Rules: []string{"web-canary=20 web-stable=80"}}},
+		"next to a header route":                 {account: elbtest.State{Tagged: both, Rules: []string{"web-canary=100", "web-canary=20 web-stable=80"}}},
+		"next to a rule for something else":      {account: elbtest.State{Tagged: both, Rules: []string{"web-canary=20 web-stable=80", "other=1"}}},
+		"the weights before":                     {account: elbtest.State{Tagged: both, Rules: []string{"web-canary=10 web-stable=90"}}, want: differs},
+		"two rules, one of them late":            {account: elbtest.State{Tagged: both, Rules: []string{"web-canary=20 web-stable=80", "web-canary=0 web-stable=100"}}, want: differs},
+		"two rules, the first of them late":      {account: elbtest.State{Tagged: both, Rules: []string{"web-canary=0 web-stable=100", "web-canary=20 web-stable=80"}}, want: differs},
+		"a third target group":                   {account: elbtest.State{Tagged: both, Rules: []string{"web-canary=20 web-stable=80 old=50"}}, want: differs},
+		"the canary is in no rule yet":           {account: elbtest.State{Tagged: both, Rules: []string{"web-stable=100"}}, want: differs},
+		"the canary has no target group":         {account: elbtest.State{Tagged: []string{"web-stable"}, Rules: []string{"web-stable=100"}}, want: `target group of Service "web-canary" and port 80`},
+		"a load balancer that AWS does not know": {account: elbtest.State{Tagged: both}, host: "gone.example.com", want: "AWS to know the load balancer gone.example.com"},
+		"no right to ask":                        {account: elbtest.State{Broken: true}, fails: "AccessDenied"},
+		"one throttled request":                  {account: elbtest.State{Throttle: 1, Tagged: both, Rules: []string{"web-canary=20 web-stable=80"}}},
+		"throttled all the time":                 {account: elbtest.State{Throttle: 1000}, fails: "Throttling"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			asker, _ := start(t, c.account)
 			q := question(20)
 			if c.host != "" {
 				q.Hosts = append(q.Hosts, c.host)
-				c.account.rules = []string{"web-canary=20 web-stable=80"}
+				c.account.Rules = []string{"web-canary=20 web-stable=80"}
 			}
+			asker, _, _ := start(t, c.account)
 			got, err := asker.Missing(t.Context(), q)
 			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
 				t.Errorf("got %q, %v", got, err)
@@ -154,19 +76,18 @@ func TestMissing(t *testing.T) {
 
 // What hardly changes is asked once, and rules again after seconds. What was missing is looked for again.
 func TestC13AsksAWSSparingly(t *testing.T) {
-	a := &account{tagged: []string{"web-stable"}, rules: []string{"web-canary=20 web-stable=80"}}
-	asker, clock := start(t, a)
+	asker, a, clock := start(t, elbtest.State{Tagged: []string{"web-stable"}, Rules: []string{"web-canary=20 web-stable=80"}})
 	ask := func(missing bool, want string) {
 		t.Helper()
 		got, err := asker.Missing(t.Context(), question(20))
-		asked := fmt.Sprintf("%d %d %d %d", a.asked["DescribeLoadBalancers"], a.asked["DescribeTargetGroups"], a.asked["DescribeTags"], a.asked["DescribeRules"])
+		asked := fmt.Sprintf("%d %d %d %d", a.Asked("DescribeLoadBalancers"), a.Asked("DescribeTargetGroups"), a.Asked("DescribeTags"), a.Asked("DescribeRules"))
 		if err != nil || (got != "") != missing || asked != want {
 			t.Errorf("%q, %v after %s requests, want %s", got, err, asked, want)
 		}
 	}
 	ask(true, "2 2 1 0")
 	ask(true, "2 2 1 0")
-	a.tagged = both
+	a.Set(func(s *elbtest.State) { s.Tagged = both })
 	clock.SetTime(clock.Now().Add(11 * time.Second))
 	ask(false, "2 4 2 2")
 	ask(false, "2 4 2 2")
@@ -178,10 +99,40 @@ func TestC13AsksAWSSparingly(t *testing.T) {
 
 // AWS that does not answer is an error when the time is over.
 func TestNoAnswer(t *testing.T) {
-	asker, _ := start(t, &account{silent: true})
+	asker, _, _ := start(t, elbtest.State{Silent: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if got, err := asker.Missing(ctx, question(20)); err == nil {
 		t.Errorf("got %q without an answer", got)
+	}
+}
+
+// The process' own settings are those of all programs that use AWS, with the certificates of a proxy among them. Without a region there is an error that
+// says what to set.
+func TestOpen(t *testing.T) {
+	a := elbtest.New(t, elbtest.State{Targets: map[string][]string{"arn:x": {"10.0.0.1:80"}}})
+	proxy := httptest.NewTLSServer(a)
+	t.Cleanup(proxy.Close)
+	bundle := filepath.Join(t.TempDir(), "ca.pem")
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: proxy.Certificate().Raw})
+	if err := os.WriteFile(bundle, certificate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"AWS_CA_BUNDLE": bundle, "AWS_ENDPOINT_URL": proxy.URL, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_CONFIG_FILE": os.DevNull,
+		"AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
+	} {
+		t.Setenv(name, value)
+	}
+	if _, err := elb.Open(t.Context(), clock.RealClock{}); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
+		t.Errorf("without a region: %v", err)
+	}
+	t.Setenv("AWS_REGION", "eu-west-1")
+	asker, err := elb.Open(t.Context(), clock.RealClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := asker.Unregistered(t.Context(), []elb.Group{{ARN: "arn:x", Service: "web", Addresses: []string{"10.0.0.1:80"}}}); err != nil || got != "" {
+		t.Errorf("got %q, %v", got, err)
 	}
 }

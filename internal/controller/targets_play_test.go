@@ -1,0 +1,262 @@
+package controller_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/elb/elbtest"
+	"github.com/sluice-delivery/sluice/internal/playtest"
+	"github.com/sluice-delivery/sluice/internal/traffic/alb"
+)
+
+// targets are the target groups of Services in a namespace, and AWS, where the test registers pods in them.
+type targets struct {
+	t   *testing.T
+	ns  *playtest.Namespace
+	aws *elbtest.Account
+}
+
+func targetARN(service string) string {
+	return "arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup/" + service + "/1"
+}
+
+// newTargets binds Services to target groups, and has the namespace's controllers ask the account.
+func newTargets(t *testing.T, ns *playtest.Namespace, services ...string) *targets {
+	t.Helper()
+	aws := &targets{t, ns, elbtest.New(t, elbtest.State{Ingress: ns.Name + "/web", Targets: map[string][]string{}})}
+	ns.Env = append(ns.Env, "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_ENDPOINT_URL="+aws.aws.URL)
+	for _, service := range services {
+		aws.aws.Set(func(s *elbtest.State) { s.Targets[targetARN(service)] = nil })
+		binding := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "elbv2.k8s.aws/v1beta1", "kind": "TargetGroupBinding", "metadata": map[string]any{"namespace": ns.Name, "name": service},
+			"spec": map[string]any{"targetGroupARN": targetARN(service), "targetType": "ip", "serviceRef": map[string]any{"name": service, "port": int64(80)}},
+		}}
+		if err := ns.Client.Create(t.Context(), binding); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return aws
+}
+
+// register registers the pods of a version in the target group of a Service, as the AWS Load Balancer Controller does after a while.
+func (a *targets) register(service, hash string) {
+	a.t.Helper()
+	var pods corev1.PodList
+	if err := a.ns.Client.List(a.t.Context(), &pods, client.InNamespace(a.ns.Name), client.MatchingLabels{v1alpha1.PodTemplateHashLabel: hash}); err != nil || len(pods.Items) == 0 {
+		a.t.Fatalf("%d pods of %s: %v", len(pods.Items), hash, err)
+	}
+	var all []string
+	for _, pod := range pods.Items {
+		all = append(all, net.JoinHostPort(pod.Status.PodIP, "80"))
+	}
+	a.aws.Set(func(s *elbtest.State) { s.Targets[targetARN(service)] = all })
+}
+
+func (a *targets) waitFor(message string) *v1alpha1.Rollout {
+	a.t.Helper()
+	return a.ns.WaitForRollout("web", "to say "+message, func(ro *v1alpha1.Rollout) bool { return strings.Contains(ro.Status.Message, message) })
+}
+
+// Blue-green: when the active Service selects the new version, the old one keeps its pods and stays the stable one until AWS has registered the new
+// pods, whatever AWS answers in between, and through a change of the controller.
+func TestBlueGreenWaitsForTargetGroups(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	createServices(t, ns, "active")
+	aws := newTargets(t, ns, "active")
+	ns.StartController("--aws-verify-target-group")
+	ns.CreateRollout(blueGreen(2, `{activeService: active, scaleDownDelaySeconds: 1}`))
+	first := ns.WaitForRollout("web", "to be Healthy", playtest.Healthy).Status.CurrentPodHash
+	aws.register("active", first)
+
+	history := ns.Record()
+	ns.SetImage("web", "nginx:2")
+	const waits = `waiting for target group active/1 to register the pods of Service "active": 0 of 2 are registered`
+	second := aws.waitFor(waits).Status.CurrentPodHash
+	ns.WaitForService("active", "to select the second version", func(s *corev1.Service) bool {
+		return s.Spec.Selector[v1alpha1.PodTemplateHashLabel] == second
+	})
+	ns.WaitForEvents("web", "TargetGroupUnverified Targets are not verified yet: "+waits)
+	ns.StopController(syscall.SIGKILL)
+	aws.aws.Set(func(s *elbtest.State) { s.Broken = true })
+	ns.StartController("--aws-verify-target-group")
+	if ro := aws.waitFor("waiting for AWS to answer: describe target health: "); ro.Status.StableRS != first {
+		t.Errorf("%s is the stable version though AWS has not answered", ro.Status.StableRS)
+	}
+	for _, p := range history.Stop() {
+		if set, ok := p.Sets[first]; !ok || *set.Spec.Replicas != 2 {
+			t.Errorf("the first version lost pods at %s", p)
+		}
+	}
+	aws.register("active", second)
+	aws.aws.Set(func(s *elbtest.State) { s.Broken = false })
+	ns.WaitForRollout("web", "to be Healthy on the second version", both(playtest.Healthy, revision("2"), func(ro *v1alpha1.Rollout) bool {
+		return ro.Status.Replicas == 2 && ro.Status.StableRS == second
+	}))
+}
+
+// A canary behind an ALB: the first weight waits until the canary's pods are registered. After the update the stable Service selects the new version,
+// and gets traffic when its target group has the new pods; only then the old ones go.
+func TestCanaryWaitsForTargetGroups(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	createServices(t, ns, "web-stable", "web-canary")
+	aws := newTargets(t, ns, "web-stable", "web-canary")
+	createALB(t, ns)
+	aws.forward()
+	ns.StartController("--alb-verify-weight") // the former name
+	ns.CreateRollout(canary(2, `{stableService: web-stable, canaryService: web-canary, scaleDownDelaySeconds: 1, trafficRouting: {alb: {ingress: web, servicePort: 80}}, steps: [{setWeight: 50}, {pause: {}}]}`))
+	first := ns.WaitForRollout("web", "to be Healthy", playtest.Healthy).Status.CurrentPodHash
+	aws.register("web-stable", first)
+	ns.SetImage("web", "nginx:2")
+	second := aws.waitFor(`waiting for target group web-canary/1 to register the pods of Service "web-canary": 0 of 1 are registered`).Status.CurrentPodHash
+	if w := aws.weights(); w["web-canary"] != 0 {
+		t.Errorf("the canary got traffic before AWS knew of its pods: %v", w)
+	}
+	aws.register("web-canary", second)
+	ns.WaitForRollout("web", "to pause", playtest.AtStep(1))
+
+	history := ns.Record()
+	ns.PatchStatus("web", resume)
+	ns.WaitForRollout("web", "to have all pods of the second version", func(ro *v1alpha1.Rollout) bool { return ro.Status.UpdatedReplicas == 2 })
+	aws.register("web-canary", second)
+	aws.waitFor(`waiting for target group web-stable/1 to register the pods of Service "web-stable": 0 of 2 are registered`)
+	if w := aws.weights(); w["web-stable"] != 0 {
+		t.Errorf("the stable Service got traffic before AWS knew of its new pods: %v", w)
+	}
+	for _, p := range history.Stop() {
+		if set, ok := p.Sets[first]; !ok || *set.Spec.Replicas == 0 {
+			t.Errorf("the first version lost its pods at %s", p)
+		}
+	}
+	aws.register("web-stable", second)
+	ns.WaitForRollout("web", "to be Healthy on the second version", both(playtest.Healthy, revision("2"), func(ro *v1alpha1.Rollout) bool {
+		return ro.Status.Replicas == 2 && ro.Status.StableRS == second
+	}))
+}
+
+// A Rollout that is aborted gives its traffic back at once, also while AWS does not answer.
+func TestAnAbortDoesNotWaitForAWS(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	createServices(t, ns, "web-stable", "web-canary")
+	aws := newTargets(t, ns, "web-stable", "web-canary")
+	createALB(t, ns)
+	aws.forward()
+	ns.StartController("--aws-verify-target-group")
+	ns.CreateRollout(canary(2, `{stableService: web-stable, canaryService: web-canary, scaleDownDelaySeconds: 1, abortScaleDownDelaySeconds: 1, trafficRouting: {alb: {ingress: web, servicePort: 80}}, steps: [{setCanaryScale: {replicas: 2}}, {pause: {duration: 1}}, {setWeight: 100}, {pause: {}}]}`))
+	first := ns.WaitForRollout("web", "to be Healthy", playtest.Healthy).Status.CurrentPodHash
+	aws.register("web-stable", first)
+	ns.SetImage("web", "nginx:2")
+	second := aws.waitFor(`Service "web-canary": 0 of 2 are registered`).Status.CurrentPodHash
+	aws.register("web-canary", second)
+	ns.WaitForRollout("web", "to pause with all traffic at the canary", playtest.AtStep(3))
+	aws.aws.Set(func(s *elbtest.State) { s.Broken = true })
+	ns.PatchStatus("web", `{"status":{"abort":true}}`)
+	ns.WaitUntil("the stable Service gets everything", func() error {
+		if w := aws.weights(); w["web-stable"] != 100 {
+			return fmt.Errorf("it gets %v", w)
+		}
+		return nil
+	})
+	aws.waitFor("waiting for AWS to answer")
+	if sets := ns.ReplicaSets(); slices.ContainsFunc(sets, func(s appsv1.ReplicaSet) bool { return *s.Spec.Replicas != 2 }) {
+		t.Error("pods were removed though AWS had not confirmed the weight")
+	}
+	aws.aws.Set(func(s *elbtest.State) { s.Broken = false })
+	ns.WaitForRollout("web", "to have the pods of the first version only", func(ro *v1alpha1.Rollout) bool { return ro.Status.Replicas == 2 })
+}
+
+// createALB creates an Ingress with a load balancer.
+func createALB(t *testing.T, ns *playtest.Namespace) {
+	t.Helper()
+	exact := networkingv1.PathTypePrefix
+	ingress := &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "web"},
+		Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{
+			Path: "/", PathType: &exact, Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web-stable", Port: networkingv1.ServiceBackendPort{Name: "use-annotation"}}},
+		}}}}}}},
+	}
+	o := ingressObject(t, ingress)
+	if err := ns.Client.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	patch := `{"status":{"loadBalancer":{"ingress":[{"hostname":"` + elbtest.Host + `"}]}}}`
+	if err := ns.Client.Status().Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ingressObject(t *testing.T, ingress *networkingv1.Ingress) *unstructured.Unstructured {
+	t.Helper()
+	text, err := json.Marshal(ingress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &unstructured.Unstructured{}
+	if err := json.Unmarshal(text, &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	o.SetGroupVersionKind(alb.GVK)
+	return o
+}
+
+// weights are those that the Ingress has for the Services.
+func (a *targets) weights() map[string]int64 {
+	a.t.Helper()
+	w, err := a.weightsIn(a.t.Context())
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return w
+}
+
+func (a *targets) weightsIn(ctx context.Context) (map[string]int64, error) {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(alb.GVK)
+	if err := a.ns.Client.Get(ctx, client.ObjectKey{Namespace: a.ns.Name, Name: "web"}, o); err != nil {
+		return nil, err
+	}
+	all := map[string]int64{}
+	forwards, _, _ := alb.Forwards(o, "web")
+	for _, f := range forwards {
+		all[f.Service] = f.Weight
+	}
+	return all, nil
+}
+
+// forward has the load balancer forward as the Ingress says, until the test ends.
+func (a *targets) forward() {
+	a.aws.Set(func(s *elbtest.State) { s.Tagged = []string{"web-stable", "web-canary"} })
+	ctx := a.t.Context()
+	go func() {
+		for ctx.Err() == nil {
+			if weights, err := a.weightsIn(ctx); err == nil {
+				var rule []string
+				for service, weight := range weights {
+					rule = append(rule, fmt.Sprintf("%s=%d", service, weight))
+				}
+				a.aws.Set(func(s *elbtest.State) { s.Rules = []string{strings.Join(rule, " ")} })
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+	}()
+}
