@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -67,11 +68,16 @@ func (h *history) routedCanary(s *v1alpha1.RolloutSpec) *v1alpha1.CanaryStrategy
 			c.ScaleDownDelayRevisionLimit = new(int32(h.IntN(int(*s.RevisionHistoryLimit) + 1)))
 		}
 	}
+	h.drawSelector(t)
+	h.drawSessions(c)
 	c.AbortScaleDownDelaySeconds = []*int32{nil, nil, new(int32(0)), new(int32(10))}[h.IntN(4)]
 	if h.IntN(4) == 0 {
 		c.MinPodsPerReplicaSet = new(int32(1 + h.IntN(3)))
 	}
 	c.Steps = h.stepsFor(c)
+	if t.SessionAffinity != nil { // which would split the clients that a mirror route takes again
+		c.Steps = slices.DeleteFunc(c.Steps, func(s v1alpha1.CanaryStep) bool { return s.SetMirrorRoute != nil })
+	}
 	h.putRoutes(c)
 	return c
 }
@@ -85,6 +91,24 @@ func (h *history) drawIstio(t *v1alpha1.RolloutTrafficRouting, kind int) {
 	t.Istio = &v1alpha1.IstioTrafficRouting{VirtualService: &v1alpha1.IstioVirtualService{Name: "web"}}
 	if kind == 0 && h.Seed%8 == 3 {
 		t.GatewayAPI = nil
+	}
+}
+
+// routeLabels are the labels by which some histories find their HTTPRoute.
+var routeLabels = map[string]string{"team": "shop"}
+
+// drawSelector has the HTTPRoute found by its labels, in place of its name, in one history of sixteen.
+func (h *history) drawSelector(t *v1alpha1.RolloutTrafficRouting) {
+	if t.GatewayAPI != nil && h.Seed%16 == 10 {
+		t.GatewayAPI = &v1alpha1.GatewayAPITrafficRouting{HTTPRouteSelector: &metav1.LabelSelector{MatchLabels: routeLabels}}
+	}
+}
+
+// drawSessions keeps clients on a version where Istio is alone, in half of the histories that can have that.
+func (h *history) drawSessions(c *v1alpha1.CanaryStrategy) {
+	t := c.TrafficRouting
+	if t.Istio != nil && t.GatewayAPI == nil && t.Nginx == nil && !c.DynamicStableScale && h.Seed%16 == 3 {
+		t.SessionAffinity = &v1alpha1.SessionAffinity{}
 	}
 }
 
@@ -179,6 +203,9 @@ func routesOf(c *v1alpha1.CanaryStrategy, ro *v1alpha1.Rollout) map[string]*unst
 	maps.Copy(out, sim.RouterObjects(c.TrafficRouting, stable, canary))
 	if c.TrafficRouting.GatewayAPI != nil {
 		out["HTTPRoute"] = sim.HTTPRoute("web", stable)
+		if c.TrafficRouting.GatewayAPI.HTTPRouteSelector != nil {
+			out["HTTPRoute"].SetLabels(maps.Clone(routeLabels))
+		}
 	}
 	if c.TrafficRouting.Nginx != nil {
 		out["Ingress"] = sim.Ingress("web", stable)
