@@ -17,8 +17,8 @@ import (
 
 // remedy is how a message says what to do: a clause that begins with what one does, or what the field has to be.
 var remedy = regexp.MustCompile(`(?i)(^|[:;.,(?]|\b(or|and|so|to|then|which|instead)) (then )?` +
-	`(set|write|add|remove|use|name|give|lower|raise|create|repeat|choose|rename|move|leave|list|put|take|fix|correct|have|make|begin|keep|shorten|refer|say|see|` +
-	`install|edit|promote|run|ask|delete|replace|declare|check|wait|upgrade|start|point|try|increase|turn|call|pass|apply|log|change|select|let)\b` +
+	`(set|write|add|remove|use|name|give|convert|lower|raise|create|repeat|choose|rename|move|leave|list|put|take|fix|correct|have|make|begin|keep|shorten|refer|say|see|` +
+	`install|edit|promote|run|ask|delete|replace|declare|check|wait|upgrade|start|point|try|increase|turn|call|pass|apply|log|change|select|let|compare|allow)\b` +
 	`|^(set|name|use|give|list|write|add|remove) ` +
 	`|did you mean|did the command|is the cluster up|is it the cluster|is it in another one|(there are|it has|its variables are) %s` +
 	`|\bmust (not )?(be|have|lead|exceed|begin|come)\b|\bneeds?( to be)? |is required|such as|for example|is not one of|cannot be the (name|key|value|prefix) of .*: |is not [A-Z]+=[A-Z]+|write `)
@@ -31,6 +31,8 @@ var messages = map[string]*regexp.Regexp{
 	"internal/cli":      regexp.MustCompile(`^(Errorf|New)$`),
 	"internal/cli/act":  regexp.MustCompile(`^(Errorf|New)$`),
 	"internal/cli/live": regexp.MustCompile(`^(Errorf|New)$`),
+	"internal/hazard":   regexp.MustCompile(`^add$`),
+	"internal/expr":     regexp.MustCompile(`^Errorf$`),
 }
 
 // without are the messages without a remedy, and why they have none.

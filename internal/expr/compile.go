@@ -49,9 +49,9 @@ func (p *program) giveTruth() error {
 	t := p.code.Node().Type()
 	switch {
 	case t == nil:
-		return fmt.Errorf("expected bool, but got nil")
+		return fmt.Errorf("expected bool, but got nil: compare it with something")
 	case t.Kind() == reflect.Bool, t.Kind() == reflect.Interface:
 		return nil
 	}
-	return fmt.Errorf("expected bool, but got %s", t)
+	return fmt.Errorf("expected bool, but got %s: compare it with something", t)
 }

@@ -42,7 +42,7 @@ func TestConditions(t *testing.T) {
 		"a field":                        {"result.ok && result.latency < 100", `{"ok": true, "latency": 99}`, "true"},
 		"a text as a number":             {"asFloat(result) > 1.4 && asInt('3') == 3", `"1.5"`, "true"},
 		"a whole number of a float":      {"asInt(result) == 7", "7.9", "true"},
-		"a text that is not a number":    {"asFloat(result) > 1", `"much"`, `error: asFloat: "much" is not a number (1:1)`},
+		"a text that is not a number":    {"asFloat(result) > 1", `"much"`, `error: asFloat: "much" is not a number: give it one, or the text of one (1:1)`},
 		"nil":                            {"isNil(result)", "null", "true"},
 		"not nil":                        {"isNil(result)", "0", "false"},
 		"a field that is not there":      {"isNil(result.missing)", `{"there": 1}`, "true"},

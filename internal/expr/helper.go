@@ -17,7 +17,7 @@ func helpers(r *run) []expr.Option {
 	one := func(name string, f func(any) (any, error), kind any) expr.Option {
 		return expr.Function(name, func(args ...any) (any, error) {
 			if len(args) != 1 {
-				return nil, fmt.Errorf("%s takes one value, not %d", name, len(args))
+				return nil, fmt.Errorf("%s takes one value, not %d: give it one", name, len(args))
 			}
 			return f(args[0])
 		}, kind)
@@ -44,16 +44,16 @@ func asInt(v any) (any, error) {
 	if text, ok := v.(string); ok {
 		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("asInt: %q is not a whole number", text)
+			return nil, fmt.Errorf("asInt: %q is not a whole number: use asFloat, or give it one", text)
 		}
 		return n, nil
 	}
 	f, ok := float(v)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("asInt: %v is not a number", v)
+		return nil, fmt.Errorf("asInt: %v is not a number: give it one, or the text of one", v)
 	case math.IsNaN(f), f >= math.MaxInt64, f < math.MinInt64:
-		return nil, fmt.Errorf("asInt: %v is not a whole number", v)
+		return nil, fmt.Errorf("asInt: %v is not a whole number: use asFloat, or give it one", v)
 	}
 	return int64(f), nil
 }
@@ -62,13 +62,13 @@ func asFloat(v any) (any, error) {
 	if text, ok := v.(string); ok {
 		f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 		if err != nil {
-			return nil, fmt.Errorf("asFloat: %q is not a number", text)
+			return nil, fmt.Errorf("asFloat: %q is not a number: give it one, or the text of one", text)
 		}
 		return f, nil
 	}
 	f, ok := float(v)
 	if !ok {
-		return nil, fmt.Errorf("asFloat: %v is not a number", v)
+		return nil, fmt.Errorf("asFloat: %v is not a number: give it one, or the text of one", v)
 	}
 	return f, nil
 }
@@ -76,7 +76,7 @@ func asFloat(v any) (any, error) {
 func isNaN(v any) (any, error) {
 	f, ok := float(v)
 	if !ok {
-		return nil, fmt.Errorf("isNaN: %v is not a number", v)
+		return nil, fmt.Errorf("isNaN: %v is not a number: convert it with asFloat", v)
 	}
 	return math.IsNaN(f), nil
 }
@@ -84,7 +84,7 @@ func isNaN(v any) (any, error) {
 func isInf(v any) (any, error) {
 	f, ok := float(v)
 	if !ok {
-		return nil, fmt.Errorf("isInf: %v is not a number", v)
+		return nil, fmt.Errorf("isInf: %v is not a number: convert it with asFloat", v)
 	}
 	return math.IsInf(f, 0), nil
 }

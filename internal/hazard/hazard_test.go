@@ -72,7 +72,7 @@ func TestOf(t *testing.T) {
 		"an analysis that never begins": {
 			probed + "  replicas: 10\n  strategy: {canary: {steps: [{setWeight: 50}, {pause: {}}], analysis: {startingStep: 2, templates: [{templateName: ok}]}}}",
 			[]string{"NoEffect spec.strategy.canary.analysis.startingStep: 2 is beyond the last step, so the analysis never runs: " +
-				"steps count from 0, and there are 2"},
+				"steps count from 0, and there are 2: set 1 or less"},
 		},
 		"a scale that says nothing": {
 			probed + "  replicas: 10\n  strategy: {canary: {trafficRouting: {nginx: {}}, steps: [{setCanaryScale: {matchTrafficWeight: false}}]}}",

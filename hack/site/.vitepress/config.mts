@@ -60,7 +60,7 @@ export default defineConfig({
   markdown: {
     // The pages are written for GitHub, where braces and angle brackets are text. Vue would compile them.
     html: false,
-    languageAlias: { sse: 'txt' },
+    languageAlias: { sse: 'http' },
     config: (md) => {
       for (const name of ['text', 'code_inline', 'code_block'] as const) {
         const render = md.renderer.rules[name]!

@@ -75,9 +75,6 @@ func (h *history) routedCanary(s *v1alpha1.RolloutSpec) *v1alpha1.CanaryStrategy
 		c.MinPodsPerReplicaSet = new(int32(1 + h.IntN(3)))
 	}
 	c.Steps = h.stepsFor(c)
-	if t.SessionAffinity != nil { // which would split the clients that a mirror route takes again
-		c.Steps = slices.DeleteFunc(c.Steps, func(s v1alpha1.CanaryStep) bool { return s.SetMirrorRoute != nil })
-	}
 	h.putRoutes(c)
 	return c
 }
@@ -158,6 +155,9 @@ func (h *history) stepsFor(c *v1alpha1.CanaryStrategy) []v1alpha1.CanaryStep {
 			step = h.routeStep()
 		}
 		steps = slices.Insert(steps, h.IntN(len(steps)+1), step)
+	}
+	if c.TrafficRouting.SessionAffinity != nil { // which would split the clients that a mirror route takes again
+		steps = slices.DeleteFunc(steps, func(s v1alpha1.CanaryStep) bool { return s.SetMirrorRoute != nil })
 	}
 	return steps
 }
