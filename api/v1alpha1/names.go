@@ -10,7 +10,7 @@ const (
 	// value X, and one without the flag manages those without the label. Children inherit it.
 	InstanceIDLabel = "argo-rollouts.argoproj.io/controller-instance-id"
 
-	// RolloutTypeLabel is on an AnalysisRun: why it was started. Its values are the RolloutType constants.
+	// RolloutTypeLabel is on an AnalysisRun: why it was started. Its values are Step, Background, PrePromotion, and PostPromotion.
 	RolloutTypeLabel = "rollout-type"
 
 	// StepIndexLabel is on AnalysisRuns of canary steps: the decimal index of the step, counting from zero.
