@@ -264,3 +264,27 @@ func TestCheckIsEarly(t *testing.T) {
 		}
 	}
 }
+
+// What templates say of metrics by their names is in the run, in the order of the templates, and then what the Rollout says.
+func TestTemplatesBringDryRunsAndRetention(t *testing.T) {
+	dry := func(name string) []v1alpha1.DryRun { return []v1alpha1.DryRun{{MetricName: name}} }
+	keep := func(name string, limit int32) []v1alpha1.MeasurementRetention {
+		return []v1alpha1.MeasurementRetention{{MetricName: name, Limit: limit}}
+	}
+	a := using(smoke, load)
+	a.DryRun, a.MeasurementRetention = dry("c"), keep("c", 3)
+	known := Templates{
+		smoke: {Metrics: metrics("a", "c"), DryRun: dry("a"), MeasurementRetention: keep("a", 1)},
+		load:  {Metrics: metrics("b"), DryRun: dry("b"), MeasurementRetention: keep("b", 2)},
+	}
+	run, problems := Run(spec.Analysis{RolloutAnalysis: a, Field: "f"}, known, Source{Rollout: rollout(), Stable: "old", Latest: "new"})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if diff := cmp.Diff(append(append(dry("a"), dry("b")...), dry("c")...), run.DryRun); diff != "" {
+		t.Errorf("dry runs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(append(append(keep("a", 1), keep("b", 2)...), keep("c", 3)...), run.MeasurementRetention); diff != "" {
+		t.Errorf("retention (-want +got):\n%s", diff)
+	}
+}

@@ -110,6 +110,7 @@ func TestBasicCounts(t *testing.T) {
 		"a broken canary is removed completely":   {Limits{4, 1, 0}, 0, ReplicaCounts{1, 1, 0}, all(4), nil, Counts{0, 4}},
 		"nothing shrinks beside an older one":     {Limits{4, 1, 1}, 50, all(0), all(3), []ReplicaCounts{all(1)}, Counts{1, 3}},
 		"scaled in: the larger side gives":        {Limits{4, 1, 1}, 50, all(5), all(5), nil, Counts{2, 3}},
+		"scaled in: broken pods give more":        {Limits{4, 0, 1}, 75, ReplicaCounts{4, 4, 1}, all(4), nil, Counts{2, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ideal := IdealCounts(c.limits.Replicas, c.weight, 100, c.limits.MaxSurge)

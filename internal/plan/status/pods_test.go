@@ -1,0 +1,36 @@
+package status
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What keeps a pod from being ready is said in Kubernetes' own word.
+func TestPodTrouble(t *testing.T) {
+	container := func(state corev1.ContainerState) corev1.PodStatus {
+		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: state}}}
+	}
+	scheduled := func(status corev1.ConditionStatus, reason string) corev1.PodStatus {
+		return corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"}, {Type: corev1.PodScheduled, Status: status, Reason: reason}}}
+	}
+	for name, row := range map[string]struct {
+		pod  corev1.PodStatus
+		want string
+	}{
+		"on its way":                  {container(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}), ""},
+		"no image":                    {container(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}), "ImagePullBackOff"},
+		"an init container":           {corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}}}, "CrashLoopBackOff"},
+		"ended":                       {container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}), "exit code 3"},
+		"killed":                      {container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}}), "OOMKilled"},
+		"done":                        {container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}), ""},
+		"no node":                     {scheduled(corev1.ConditionFalse, "Unschedulable"), "Unschedulable"},
+		"no node, and nobody says so": {scheduled(corev1.ConditionFalse, ""), "Unschedulable"},
+		"a gate":                      {scheduled(corev1.ConditionFalse, "SchedulingGated"), "SchedulingGated"},
+		"a node":                      {scheduled(corev1.ConditionTrue, ""), ""},
+	} {
+		if got := podTrouble(&corev1.Pod{Status: row.pod}); got != row.want {
+			t.Errorf("%s: %q, want %q", name, got, row.want)
+		}
+	}
+}
