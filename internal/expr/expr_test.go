@@ -81,8 +81,8 @@ func TestNumbersThatAreNone(t *testing.T) {
 		"result < 1 || result >= 1":   {nan, "false"},
 		"result > 1e300":              {inf, "true"},
 		"isNaN(result) || result > 3": {3, "false"},
-		"isNaN('x')":                  {1, "error: isNaN: x is not a number (1:1)"},
-		"asInt(result) == 0":          {nan, "error: asInt: NaN is not a whole number (1:1)"},
+		"isNaN('x')":                  {1, "error: isNaN: x is not a number: convert it with asFloat (1:1)"},
+		"asInt(result) == 0":          {nan, "error: asInt: NaN is not a whole number: use asFloat, or give it one (1:1)"},
 	} {
 		if got := holds(condition, c.result); got != c.want {
 			t.Errorf("%s for %v: %s, want %s", condition, c.result, got, c.want)
@@ -131,7 +131,7 @@ func TestConditionsAreCheckedEarly(t *testing.T) {
 	for condition, want := range map[string]string{
 		"result[0] > 1":  "",
 		"result.a.b > 1": "",
-		"1 + 1":          "expected bool, but got int",
+		"1 + 1":          "expected bool, but got int: compare it with something",
 		"asInt(1, 2)":    "too many arguments to call asInt (1:1)",
 		"result >":       "unexpected token EOF (1:8)",
 	} {
