@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,8 +33,8 @@ func (r *events) Reconcile(ctx context.Context, request reconcile.Request) (reco
 	if !r.concerns(&event) {
 		return reconcile.Result{}, nil
 	}
-	object := kind(event.InvolvedObject.Kind)
-	if err := r.client.Get(ctx, client.ObjectKey{Namespace: event.Namespace, Name: event.InvolvedObject.Name}, object); err != nil {
+	object, err := objectOf(ctx, r.client, r.live, &event, r.clock.Now())
+	if err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	all, err := r.configs.of(ctx, event.Namespace)
@@ -57,6 +58,21 @@ func (r *events) Reconcile(ctx context.Context, request reconcile.Request) (reco
 		}
 	}
 	return result, nil
+}
+
+// behind is for how long after an event the cache of its object's kind may not have the object yet.
+const behind = time.Minute
+
+// objectOf is the object that an event is about. Objects and events come to two caches: where an event comes first, the API server is asked, or the
+// message would never be sent.
+func objectOf(ctx context.Context, cached, live client.Reader, e *corev1.Event, now time.Time) (*unstructured.Unstructured, error) {
+	object, key := kind(e.InvolvedObject.Kind), client.ObjectKey{Namespace: e.Namespace, Name: e.InvolvedObject.Name}
+	err := cached.Get(ctx, key, object)
+	if apierrors.IsNotFound(err) && now.Sub(happened(e)) < behind {
+		object = kind(e.InvolvedObject.Kind)
+		err = live.Get(ctx, key, object)
+	}
+	return object, err
 }
 
 // toldTwice reports whether an event is also one on the Rollout that owns the object: those who subscribe to all objects get that one.
