@@ -23,14 +23,6 @@ func TestFirstRequests(t *testing.T) {
 			Canary: v1alpha1.WeightDestination{ServiceName: "web-canary", Weight: canary}, Stable: v1alpha1.WeightDestination{ServiceName: "web-stable", Weight: stable},
 		}
 	}
-	service := func(name, hash string) *corev1.Service {
-		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Selector: map[string]string{v1alpha1.PodTemplateHashLabel: hash}}}
-	}
-	set := func(hash string, available int32) *appsv1.ReplicaSet {
-		return &appsv1.ReplicaSet{
-			ObjectMeta: metav1.ObjectMeta{Name: "web-" + hash, Labels: map[string]string{v1alpha1.PodTemplateHashLabel: hash}}, Status: appsv1.ReplicaSetStatus{AvailableReplicas: available},
-		}
-	}
 	plain, header := sim.HTTPRoute("web", "web-stable"), sim.HTTPRoute("web", "web-stable")
 	rules, _, _ := unstructured.NestedSlice(header.Object, "spec", "rules")
 	rules = append([]any{map[string]any{"name": "beta", "backendRefs": []any{map[string]any{"name": "web-canary"}}}}, rules...)
@@ -56,14 +48,14 @@ func TestFirstRequests(t *testing.T) {
 		"a header route in an abort":         {weights(0, 100), weights(0, 100), true, 1, []change.Change{change.WriteRoute{From: plain, To: header}}, ""},
 		"no pod is available":                {weights(0, 100), weights(25, 75), false, 0, []change.Change{write}, ""},
 		"no route changes":                   {weights(0, 100), weights(25, 75), false, 1, nil, "web-canary web-b"}, // not asked: see firstRoute
-		"the Service is pointed at the rest": {weights(0, 100), weights(25, 75), false, 1, []change.Change{change.UpdateService{From: service("web-canary", "b"), To: service("web-canary", "a")}, write}, "web-canary web-a"},
+		"the Service is pointed at the rest": {weights(0, 100), weights(25, 75), false, 1, []change.Change{change.UpdateService{From: selecting("web-canary", "b"), To: selecting("web-canary", "a")}, write}, "web-canary web-a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ro := &v1alpha1.Rollout{}
 			ro.Status.Canary.Weights = row.was
 			to := ro.DeepCopy()
 			to.Status.Canary.Weights, to.Status.Abort = row.is, row.abort
-			seen := plan.Observed{Rollout: ro, Services: []*corev1.Service{service("web-canary", "b"), service("web-stable", "a")}, ReplicaSets: []*appsv1.ReplicaSet{set("a", 4), set("b", row.available)}}
+			seen := plan.Observed{Rollout: ro, Services: []*corev1.Service{selecting("web-canary", "b"), selecting("web-stable", "a")}, ReplicaSets: []*appsv1.ReplicaSet{versionOf("a", 4), versionOf("b", row.available)}}
 			var got []string
 			for _, s := range sendings(seen, plan.Plan{Route: row.route, Record: &plan.Record{From: ro, To: to}}) {
 				got = append(got, s.service+" "+s.set.Name)

@@ -68,7 +68,9 @@ func (r *RolloutReconciler) inForce(ctx context.Context, seen plan.Observed, p p
 		if again > 0 {
 			wait = wait.with(standing, again, seen.Now.Sub(one.since) < shownAfter)
 			r.warn(seen.Rollout, standing, &one)
-			r.warnOfTargets(seen, key, standing, &one)
+			if key.Group == alb.GVK.Group && seen.Now.Sub(one.since) >= shownAfter {
+				r.warnUnverified(seen.Rollout, ref.Name, "Weights", standing.Awaited)
+			}
 		}
 		if one != (awaited{}) {
 			next[key] = one
@@ -199,13 +201,11 @@ func (r *RolloutReconciler) warn(ro *v1alpha1.Rollout, s traffic.Standing, one *
 	r.events.Event(ro, corev1.EventTypeWarning, v1alpha1.EventWeightVerifyError, clean.Text("Failed to verify weight: "+s.Refused))
 }
 
-// warnOfTargets says once in an event that AWS takes its time.
-func (r *RolloutReconciler) warnOfTargets(seen plan.Observed, key traffic.Key, s traffic.Standing, one *awaited) {
-	if key.Group != alb.GVK.Group || one.told || seen.Now.Sub(one.since) < shownAfter {
-		return
+// warnUnverified says once in an event that AWS takes its time to confirm something, until it has.
+func (r *RolloutReconciler) warnUnverified(ro *v1alpha1.Rollout, key, what, awaited string) {
+	if r.balancers.tell(client.ObjectKeyFromObject(ro), key) {
+		r.events.Event(ro, corev1.EventTypeWarning, v1alpha1.EventTargetGroupUnverified, clean.Text(what+" are not verified yet: waiting for "+awaited))
 	}
-	one.told = true
-	r.events.Event(seen.Rollout, corev1.EventTypeWarning, v1alpha1.EventTargetGroupUnverified, clean.Text("Weights are not verified yet: waiting for "+s.Awaited))
 }
 
 // goOn says once that a wait has ended without an answer.

@@ -19,9 +19,9 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
-	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/elb"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
 
@@ -69,10 +69,9 @@ func (r *RolloutReconciler) registered(ctx context.Context, seen plan.Observed, 
 	if awaited == "" {
 		return nil
 	}
-	awaited = clean.Text(awaited)
 	_, since := r.memory.unfinishedSince(key, seen.Now)
-	if since >= shownAfter && r.balancers.tell(key, targetsKey) {
-		r.events.Event(seen.Rollout, corev1.EventTypeWarning, v1alpha1.EventTargetGroupUnverified, "Targets are not verified yet: waiting for "+awaited)
+	if since >= shownAfter {
+		r.warnUnverified(seen.Rollout, targetsKey, "Targets", awaited)
 	}
 	return r.tellWait(ctx, seen, notInForce{standing: traffic.Standing{Awaited: awaited}, again: again, quiet: since < shownAfter})
 }
@@ -166,16 +165,12 @@ func takesPods(changes []change.Change, version string) bool {
 // arrivals are the Services at which users of a Rollout arrive: a preview has none.
 func arrivals(ro *v1alpha1.Rollout) []string {
 	var names []string
-	if b := ro.Spec.Strategy.BlueGreen; b != nil {
-		names = append(names, b.ActiveService)
-	}
-	if c := ro.Spec.Strategy.Canary; c != nil {
-		names = append(names, c.StableService, c.CanaryService)
-		if c.PingPong != nil {
-			names = append(names, c.PingPong.PingService, c.PingPong.PongService)
+	for _, ref := range spec.Services(ro) {
+		if b := ro.Spec.Strategy.BlueGreen; b == nil || ref.Name != b.PreviewService {
+			names = append(names, ref.Name)
 		}
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	return names
 }
 
 // bindings are the target groups in a namespace whose targets are addresses of pods, by the names of their Services. Of the kinds that the cluster

@@ -2,7 +2,6 @@ package controller_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"slices"
@@ -13,10 +12,10 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/elb/elbtest"
@@ -114,11 +113,7 @@ func TestBlueGreenWaitsForTargetGroups(t *testing.T) {
 // and gets traffic when its target group has the new pods; only then the old ones go.
 func TestCanaryWaitsForTargetGroups(t *testing.T) {
 	t.Parallel()
-	ns := playtest.New(t)
-	createServices(t, ns, "web-stable", "web-canary")
-	aws := newTargets(t, ns, "web-stable", "web-canary")
-	createALB(t, ns)
-	aws.forward()
+	ns, aws := newALB(t)
 	ns.StartController("--alb-verify-weight") // the former name
 	ns.CreateRollout(canary(2, `{stableService: web-stable, canaryService: web-canary, scaleDownDelaySeconds: 1, trafficRouting: {alb: {ingress: web, servicePort: 80}}, steps: [{setWeight: 50}, {pause: {}}]}`))
 	first := ns.WaitForRollout("web", "to be Healthy", playtest.Healthy).Status.CurrentPodHash
@@ -153,11 +148,7 @@ func TestCanaryWaitsForTargetGroups(t *testing.T) {
 // A Rollout that is aborted gives its traffic back at once, also while AWS does not answer.
 func TestAnAbortDoesNotWaitForAWS(t *testing.T) {
 	t.Parallel()
-	ns := playtest.New(t)
-	createServices(t, ns, "web-stable", "web-canary")
-	aws := newTargets(t, ns, "web-stable", "web-canary")
-	createALB(t, ns)
-	aws.forward()
+	ns, aws := newALB(t)
 	ns.StartController("--aws-verify-target-group")
 	ns.CreateRollout(canary(2, `{stableService: web-stable, canaryService: web-canary, scaleDownDelaySeconds: 1, abortScaleDownDelaySeconds: 1, trafficRouting: {alb: {ingress: web, servicePort: 80}}, steps: [{setCanaryScale: {replicas: 2}}, {pause: {duration: 1}}, {setWeight: 100}, {pause: {}}]}`))
 	first := ns.WaitForRollout("web", "to be Healthy", playtest.Healthy).Status.CurrentPodHash
@@ -182,38 +173,28 @@ func TestAnAbortDoesNotWaitForAWS(t *testing.T) {
 	ns.WaitForRollout("web", "to have the pods of the first version only", func(ro *v1alpha1.Rollout) bool { return ro.Status.Replicas == 2 })
 }
 
-// createALB creates an Ingress with a load balancer.
-func createALB(t *testing.T, ns *playtest.Namespace) {
+// newALB is a namespace with a stable and a canary Service, and an Ingress whose load balancer forwards as it says.
+func newALB(t *testing.T) (*playtest.Namespace, *targets) {
 	t.Helper()
-	exact := networkingv1.PathTypePrefix
-	ingress := &networkingv1.Ingress{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "web"},
-		Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{
-			Path: "/", PathType: &exact, Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web-stable", Port: networkingv1.ServiceBackendPort{Name: "use-annotation"}}},
-		}}}}}}},
+	ns := playtest.New(t)
+	createServices(t, ns, "web-stable", "web-canary")
+	aws := newTargets(t, ns, "web-stable", "web-canary")
+	ingress := &unstructured.Unstructured{}
+	manifest := `{metadata: {name: web}, spec: {rules: [{http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web-stable, port: {name: use-annotation}}}}]}}]}}`
+	if err := yaml.Unmarshal([]byte(manifest), &ingress.Object); err != nil {
+		t.Fatal(err)
 	}
-	o := ingressObject(t, ingress)
-	if err := ns.Client.Create(t.Context(), o); err != nil {
+	ingress.SetGroupVersionKind(alb.GVK)
+	ingress.SetNamespace(ns.Name)
+	if err := ns.Client.Create(t.Context(), ingress); err != nil {
 		t.Fatal(err)
 	}
 	patch := `{"status":{"loadBalancer":{"ingress":[{"hostname":"` + elbtest.Host + `"}]}}}`
-	if err := ns.Client.Status().Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+	if err := ns.Client.Status().Patch(t.Context(), ingress, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func ingressObject(t *testing.T, ingress *networkingv1.Ingress) *unstructured.Unstructured {
-	t.Helper()
-	text, err := json.Marshal(ingress)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := &unstructured.Unstructured{}
-	if err := json.Unmarshal(text, &o.Object); err != nil {
-		t.Fatal(err)
-	}
-	o.SetGroupVersionKind(alb.GVK)
-	return o
+	aws.forward()
+	return ns, aws
 }
 
 // weights are those that the Ingress has for the Services.

@@ -72,7 +72,7 @@ func TestWhatAPlanLeansOn(t *testing.T) {
 		"an analysis of a canary":               {active: "a", judge: analysis, stable: "a"},
 		"which has all traffic":                 {active: "a", weights: [2]int32{100, 0}, shrink: shrinks("a"), stable: "a", want: "canary web-b"},
 		"which has none":                        {active: "a", weights: [2]int32{0, 100}, shrink: shrinks("c"), stable: "a", want: "stable web-a"},
-		"a canary's old pods go":                {active: "b", shrink: shrinks("a"), stable: "b", want: "stable web-b, canary web-b"},
+		"a canary's old pods go":                {active: "b", shrink: shrinks("a"), stable: "b", want: "canary web-b, stable web-b"},
 		"the stable pods go in the middle":      {active: "a", shrink: shrinks("a"), stable: "a", want: "canary web-b"},
 		"the canary's pods go":                  {active: "a", shrink: shrinks("b"), stable: "a", want: "stable web-a"},
 		"the first version of all, which lacks": {blueGreen: true, active: "c", stable: "b"}, // no ReplicaSet c

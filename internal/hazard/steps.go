@@ -13,7 +13,7 @@ func (f *finder) neverStarts(c *v1alpha1.CanaryStrategy) {
 	}
 	if at, count := int(*c.Analysis.StartingStep), len(c.Steps); at > 0 && at >= count {
 		f.add(NoEffect, canaryField+".analysis.startingStep",
-			"%d is beyond the last step, so the analysis never runs: steps count from 0, and there are %d: set %d or less", at, count, count-1)
+			"%d is beyond the last step, so the analysis never runs: steps count from 0, and there are %d: set %d or less", at, count, max(0, count-1))
 	}
 }
 

@@ -4,6 +4,7 @@ package elbtest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -70,6 +71,7 @@ func (a *Account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	a.asked[action]++
 	state := a.state
+	state.Targets = maps.Clone(state.Targets) // tests change it meanwhile
 	if state.Throttle > 0 {
 		a.state.Throttle--
 	}
