@@ -10,12 +10,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/sim/script"
 )
 
 // The health script for Argo CD, run as Argo CD runs it, on Rollouts that the engine has brought into each state.
 func TestArgoCDHealth(t *testing.T) {
-	script := healthScript(t)
+	health := healthScript(t)
 	const update = `rollout web replicas=4 maxUnavailable=0 steps="weight 25; pause"`
 	for name, test := range map[string]struct {
 		story           []string
@@ -35,7 +35,7 @@ func TestArgoCDHealth(t *testing.T) {
 		"that was just edited":        {[]string{update, "settle"}, func(ro *v1alpha1.Rollout) { ro.Generation++ }, "Progressing", "has not seen this spec"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			told := sim.NewScript()
+			told := script.New()
 			told.Hush()
 			for _, line := range test.story {
 				if _, err := told.Run(line); err != nil {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-delivery/sluice/internal/sim/script"
+
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +22,7 @@ import (
 // Stories in the language of the transcripts, with `explain` commands in between.
 func TestExplanations(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		script := sim.NewScript()
+		script := script.New()
 		script.Hush()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var out strings.Builder
@@ -116,7 +118,7 @@ As soon as the API server accepts them:
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			script := sim.NewScript()
+			script := script.New()
 			for _, line := range test.begin {
 				if _, err := script.Run(line); err != nil {
 					t.Fatal(err)
@@ -143,7 +145,7 @@ func promoted(ro *v1alpha1.Rollout) *v1alpha1.Rollout {
 
 // Programs read which promise holds what back, and nothing of promises where none does.
 func TestPromisesForPrograms(t *testing.T) {
-	script := sim.NewScript()
+	script := script.New()
 	for _, line := range []string{"rollout web replicas=4 maxSurge=1 maxUnavailable=0 steps=\"pause\"", "settle", "set image v2", "settle", "promote"} {
 		if _, err := script.Run(line); err != nil {
 			t.Fatal(err)

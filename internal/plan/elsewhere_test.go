@@ -3,6 +3,8 @@ package plan_test
 import (
 	"testing"
 
+	"github.com/sluice-delivery/sluice/internal/sim/script"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -14,7 +16,7 @@ import (
 // A route of another namespace is recorded for as long as it holds something of the Rollout: not when it is gone, nor when it holds only what
 // others put there.
 func TestRoutesElsewhereAreForgotten(t *testing.T) {
-	script := sim.NewScript()
+	script := script.New()
 	for _, line := range []string{"rollout web replicas=1", "settle"} {
 		if _, err := script.Run(line); err != nil {
 			t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sluice-delivery/sluice/internal/sim/script"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,7 +50,7 @@ func TestNobodyIsSentToAnExperimentThatHasEnded(t *testing.T) {
 // sending are what two passes see: that which names an Experiment's pods in the status, and that which sends them traffic.
 func sending(t *testing.T) (names, sends plan.Observed) {
 	t.Helper()
-	script := sim.NewScript()
+	script := script.New()
 	run := func(lines ...string) {
 		for _, line := range lines {
 			if _, err := script.Run(line); err != nil {

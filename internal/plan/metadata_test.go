@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-delivery/sluice/internal/sim/script"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +22,7 @@ import (
 // relabelled is a settled rollout of n pods, at the moment when stableMetadata has changed and the ReplicaSet's template with it.
 func relabelled(t *testing.T, n int32) plan.Observed {
 	t.Helper()
-	script := sim.NewScript()
+	script := script.New()
 	for _, line := range []string{
 		fmt.Sprintf("rollout web replicas=%d stableMetadata=role=stable", n), "settle",
 		"crash after 1 write", // so that it is not repaired within the same line
@@ -114,7 +116,7 @@ func TestPodsThatGoAreLeftAlone(t *testing.T) {
 
 // A ReplicaSet that counts no pods yet may be making them, of the template that it has seen: they get the labels, too.
 func TestPodsThatAreNotCountedYetAreLabelled(t *testing.T) {
-	script := sim.NewScript()
+	script := script.New()
 	for _, line := range []string{"rollout web replicas=2 stableMetadata=role=stable", "settle"} {
 		if _, err := script.Run(line); err != nil {
 			t.Fatal(err)
@@ -136,7 +138,7 @@ func TestPodsThatAreNotCountedYetAreLabelled(t *testing.T) {
 
 // A rollout that has come to rest is neither read nor written, whatever its pods carry.
 func TestSettledMetadataCostsNothing(t *testing.T) {
-	script := sim.NewScript()
+	script := script.New()
 	play := func(line string) {
 		if _, err := script.Run(line); err != nil {
 			t.Fatalf("%s: %v", line, err)
@@ -173,7 +175,7 @@ settle`, "\n") {
 
 // In a blue-green rollout the preview's pods are told from the active ones', also while a Service is missing.
 func TestBlueGreenMetadata(t *testing.T) {
-	script := sim.NewScript()
+	script := script.New()
 	var out string
 	for _, line := range []string{
 		`rollout web replicas=1 blueGreen=active previewMetadata="role=preview" activeMetadata="role=active" antiAffinity=required`,

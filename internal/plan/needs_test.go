@@ -3,6 +3,8 @@ package plan_test
 import (
 	"testing"
 
+	"github.com/sluice-delivery/sluice/internal/sim/script"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -15,7 +17,7 @@ import (
 // played is what there is to see after a script.
 func played(t *testing.T, lines ...string) plan.Observed {
 	t.Helper()
-	script := sim.NewScript()
+	script := script.New()
 	for _, line := range lines {
 		if _, err := script.Run(line); err != nil {
 			t.Fatalf("%s: %v", line, err)

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/sim/script"
 )
 
 // TestAnUpdateWaitsForWhatARestartEvicted: a new template arrives just after a restart has evicted a pod that the ReplicaSet still reports.
 // Scaling down by that report would delete one pod too many.
 func TestAnUpdateWaitsForWhatARestartEvicted(t *testing.T) {
-	script := sim.NewScript()
+	script := script.New()
 	tell := func(line string) string {
 		text, err := script.Run(line)
 		if err != nil {

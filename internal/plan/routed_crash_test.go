@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/sim/script"
 )
 
 // TestNoRouterTakesTrafficBackAfterACrash has an abort crash between two routers. The one that has given some of the canary's traffic back
 // does not take it again while nobody knows how many pods the stable version has.
 func TestNoRouterTakesTrafficBackAfterACrash(t *testing.T) {
-	script := sim.NewScript()
+	script := script.New()
 	for _, line := range []string{
 		`rollout web replicas=3 lag=2s router=both dynamicStableScale=true steps="weight 46; pause"`,
 		"settle", "set image v2", "settle",

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-delivery/sluice/internal/sim/script"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -24,7 +26,7 @@ func TestDeploymentWithoutANumberHasOnePod(t *testing.T) {
 		"none":      {new(int32(0)), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			script := sim.NewScript()
+			script := script.New()
 			for _, line := range []string{"rollout web replicas=2", "settle"} {
 				if _, err := script.Run(line); err != nil {
 					t.Fatal(err)

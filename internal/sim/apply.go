@@ -125,7 +125,7 @@ func (w *World) applyAnalysis(c *AnalysisController, p measure.Plan, run *v1alph
 		c.takeOff(task)
 	}
 	if p.Delete != "" {
-		if have := a.findRun(run.Name); p.Record != nil && have != nil {
+		if have := a.FindRun(run.Name); p.Record != nil && have != nil {
 			run = have // as it was just written
 		}
 		a.remove(run)

@@ -21,7 +21,7 @@ func (w *World) expectOwner(created Object) {
 
 // ownerless reports whether something belongs to an Experiment that is gone. One of the same name is another one.
 func (w *World) ownerless(obj Object) bool {
-	return ofExperiment(obj) && !slices.ContainsFunc(w.objects.experiments.now, func(ex *v1alpha1.Experiment) bool { return metav1.IsControlledBy(obj, ex) })
+	return OfExperiment(obj) && !slices.ContainsFunc(w.objects.experiments.now, func(ex *v1alpha1.Experiment) bool { return metav1.IsControlledBy(obj, ex) })
 }
 
 // collect deletes what belongs to Experiments that are gone, if it is time, and reports whether it was.

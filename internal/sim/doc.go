@@ -21,10 +21,11 @@
 //	past.go        what watches have shown
 //	user.go        what users do: a new image, promote, abort, scale
 //	flaws.go       faults of the loop, for tests that show that the rules of exploration notice them
-//	script.go      the language of transcripts, in which a test is a story
 //
 // Neither objects nor lists of them are ever changed in place: a write replaces the old one. So an observation is a
 // handful of pointers, older views cost nothing, what was handed out stays as it was, and a copy of all that is stored is a copy of one struct.
+//
+// The language of transcripts, in which a test is a story, is package script: programs that play worlds without stories link none of it.
 //
 // What is modeled: one Rollout with what it names, and what a cluster does to it: quotas, names that are taken, defaults that the API
 // server sets. An autoscaler is anything that changes the size: package explore has one that keeps changing its mind, package play one that

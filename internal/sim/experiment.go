@@ -144,6 +144,23 @@ func (w *World) Experiment(name string) *v1alpha1.Experiment {
 // Experiments are all of them as they are now, in the order of their creation, not to be modified.
 func (w *World) Experiments() []*v1alpha1.Experiment { return w.objects.experiments.now }
 
+// RefuseExperiments has the API server reject new Experiments with a message.
+func (w *World) RefuseExperiments(message string) {
+	w.objects.experiments.refused, w.objects.experiments.taken = message, nil
+}
+
+// TakeExperiment gives someone else the name of an Experiment.
+func (w *World) TakeExperiment(name string) {
+	w.RefuseExperiments("")
+	w.objects.experiments.take(name)
+}
+
+// AllowExperiments ends what RefuseExperiments and TakeExperiment began.
+func (w *World) AllowExperiments() {
+	w.RefuseExperiments("")
+	w.notify()
+}
+
 // DeleteExperiment removes an Experiment, and what it owns with it.
 func (w *World) DeleteExperiment(name string) {
 	if ex := w.Experiment(name); ex != nil {
@@ -180,15 +197,16 @@ func ofRollout[T metav1.Object](w *World, objects []T) []T {
 	if len(w.Experiments()) == 0 && !w.orphaned {
 		return objects
 	}
-	return slices.DeleteFunc(slices.Clone(objects), func(obj T) bool { return ofExperiment(obj) || w.orphaned && ofNobody(obj) })
+	return slices.DeleteFunc(slices.Clone(objects), func(obj T) bool { return OfExperiment(obj) || w.orphaned && ofNobody(obj) })
 }
 
 // ofExperiments are those of the objects that are an Experiment's.
 func ofExperiments[T metav1.Object](objects []T) []T {
-	return slices.DeleteFunc(slices.Clone(objects), func(obj T) bool { return !ofExperiment(obj) })
+	return slices.DeleteFunc(slices.Clone(objects), func(obj T) bool { return !OfExperiment(obj) })
 }
 
-func ofExperiment(obj metav1.Object) bool {
+// OfExperiment reports whether an Experiment controls an object.
+func OfExperiment(obj metav1.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(obj)
 	return owner != nil && owner.Kind == v1alpha1.KindExperiment
 }

@@ -118,9 +118,15 @@ func (w *World) Pronounce() {
 	w.watched()
 }
 
+// Act has the loop in charge act once.
+func (w *World) Act() {
+	w.loop.Act()
+	w.watched()
+}
+
 // Judge has an AnalysisRun come to a phase.
 func (w *World) Judge(run *v1alpha1.AnalysisRun, phase v1alpha1.AnalysisPhase) {
-	w.setRun(run, phase, "")
+	w.SetPhase(run, phase, "")
 	w.watched()
 }
 

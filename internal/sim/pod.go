@@ -39,7 +39,7 @@ func (p *pod) available(now time.Time, minReady time.Duration) bool {
 
 // fate is that of a set's image.
 func (w *World) fate(s *set) Fate {
-	if f, ok := w.fates[image(s.Spec.Template)]; ok {
+	if f, ok := w.fates[ImageOf(s.Spec.Template)]; ok {
 		return f
 	}
 	return Fate{Start: w.PodStart}

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -119,9 +120,27 @@ func setDefaults(t *corev1.PodTemplateSpec) {
 
 func name(prefix string, n int) string { return fmt.Sprintf("%s-%04d", prefix, n) }
 
-func imageOf(s *set) string { return image(s.Spec.Template) }
+// AllReplicaSets are the ReplicaSets of the Rollout and of Experiments.
+func (w *World) AllReplicaSets() []*appsv1.ReplicaSet {
+	all := make([]*appsv1.ReplicaSet, len(w.sets))
+	for i, s := range w.sets {
+		all[i] = s.ReplicaSet
+	}
+	return all
+}
 
-func image(t corev1.PodTemplateSpec) string {
+// ReplicaSet is a ReplicaSet by its name, nil if there is none.
+func (w *World) ReplicaSet(name string) *appsv1.ReplicaSet {
+	if s := w.set(name); s != nil {
+		return s.ReplicaSet
+	}
+	return nil
+}
+
+func imageOf(s *set) string { return ImageOf(s.Spec.Template) }
+
+// ImageOf is the image of a version, by which scripts name it.
+func ImageOf(t corev1.PodTemplateSpec) string {
 	if len(t.Spec.Containers) == 0 {
 		return ""
 	}
@@ -178,7 +197,29 @@ func (w *World) SetQuota(n int) {
 }
 
 // Pods lists the available and wanted pods of each version.
-func (w *World) Pods() string { return podsOf(w) }
+func (w *World) Pods() string {
+	var parts []string
+	for _, s := range w.sets {
+		if s.desired() == 0 && len(s.pods) == 0 {
+			continue
+		}
+		available := 0
+		for _, p := range s.pods {
+			if p.available(w.now, s.minReady()) {
+				available++
+			}
+		}
+		part := fmt.Sprintf("%s %d/%d", s.Name, available, s.desired())
+		if len(s.pods) != s.desired() {
+			part += fmt.Sprintf(" (%d exist)", len(s.pods))
+		}
+		parts = append(parts, part)
+	}
+	if len(w.sets) > 0 && len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
 
 // Split is how many pods the current version has, and how many there are.
 func (w *World) Split() (current, total int) {

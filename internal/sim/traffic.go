@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/traffic"
-	"github.com/sluice-delivery/sluice/internal/traffic/proxy"
 )
 
 // RefuseReleases has the API server refuse with a message to change what is to be released; an empty one ends that.
@@ -79,8 +76,8 @@ func Ingress(name, service string) *unstructured.Unstructured {
 	return o
 }
 
-// setRouter sets a traffic router by its short name.
-func setRouter(c *v1alpha1.CanaryStrategy, value string) error {
+// SetRouter sets a traffic router by its short name.
+func SetRouter(c *v1alpha1.CanaryStrategy, value string) error {
 	t := &v1alpha1.RolloutTrafficRouting{}
 	switch value {
 	case "none":
@@ -89,7 +86,7 @@ func setRouter(c *v1alpha1.CanaryStrategy, value string) error {
 	case "gateway":
 		t.GatewayAPI = &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}
 	case "labels":
-		t.GatewayAPI = &v1alpha1.GatewayAPITrafficRouting{HTTPRouteSelector: &metav1.LabelSelector{MatchLabels: routeLabels}}
+		t.GatewayAPI = &v1alpha1.GatewayAPITrafficRouting{HTTPRouteSelector: &metav1.LabelSelector{MatchLabels: RouteLabels}}
 	case "nginx":
 		t.Nginx = &v1alpha1.NginxTrafficRouting{StableIngress: "web"}
 	case "both":
@@ -112,7 +109,7 @@ func (w *World) Route(ro *v1alpha1.Rollout, router string) error {
 	if c == nil {
 		return errors.New("a router needs a canary")
 	}
-	if err := setRouter(c, router); err != nil {
+	if err := SetRouter(c, router); err != nil {
 		return err
 	}
 	stable := "web-stable"
@@ -129,7 +126,7 @@ func (w *World) Route(ro *v1alpha1.Rollout, router string) error {
 	if c.TrafficRouting.GatewayAPI != nil {
 		route := HTTPRoute("web", stable)
 		if router == "labels" {
-			route.SetLabels(routeLabels)
+			route.SetLabels(RouteLabels)
 		}
 		w.PutRoute(route)
 	}
@@ -142,95 +139,11 @@ func (w *World) Route(ro *v1alpha1.Rollout, router string) error {
 	return nil
 }
 
-// deleteRoute is the verb "delete route HTTPRoute", restoreRoute "route HTTPRoute".
-func (s *Script) restoreRoute(args []string) (string, error) {
-	switch last(args) {
-	case "HTTPRoute":
-		s.World.PutRoute(HTTPRoute("web", "web-stable"))
-	case "Ingress":
-		s.World.PutRoute(Ingress("web", "web-stable"))
-	case "labelled", "unlabelled":
-		s.relabelRoute(last(args) == "labelled")
-	case "trap": // someone else's route with a forged note
-		trap := HTTPRoute("trap", "elsewhere")
-		trap.SetAnnotations(map[string]string{v1alpha1.GatewayAPINotesAnnotation: `{"default/web": {"label": "x"}}`})
-		s.World.PutRoute(trap)
-	default:
-		return "", fmt.Errorf("route %q: write HTTPRoute or Ingress", last(args))
-	}
-	return "", nil
-}
+// RouteLabels are those by which the router "labels" finds routes.
+var RouteLabels = map[string]string{"team": "shop"}
 
-// routeLabels are those by which the router "labels" finds routes.
-var routeLabels = map[string]string{"team": "shop"}
-
-// relabelRoute gives a second route, or takes from it, the labels by which it is found.
-func (s *Script) relabelRoute(found bool) {
-	second := HTTPRoute("second", "web-stable")
-	for key, o := range s.World.Routes() {
-		if key.Name == "second" {
-			second = o.DeepCopy()
-		}
-	}
-	labels := second.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	for key, value := range routeLabels {
-		if delete(labels, key); found {
-			labels[key] = value
-		}
-	}
-	second.SetLabels(labels)
-	s.World.PutRoute(second)
-}
-
-// weightsText is the weights as the status has them.
-func weightsText(w *v1alpha1.TrafficWeights) string {
-	var parts []string
-	for _, d := range append([]v1alpha1.WeightDestination{w.Canary, w.Stable}, w.Additional...) {
-		parts = append(parts, fmt.Sprintf("%s (%s) %d", d.ServiceName, d.PodTemplateHash, d.Weight))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// routeText is the weights as a router's object has them, and its managed rules.
-func routeText(o *unstructured.Unstructured) string {
-	if weights, ok := proxy.Weights(o); ok {
-		var parts []string
-		for _, service := range slices.Sorted(maps.Keys(weights)) {
-			parts = append(parts, fmt.Sprintf("%s %d", service, weights[service]))
-		}
-		return strings.Join(parts, " + ")
-	}
-	if o.GetKind() == "Ingress" {
-		return "canary-weight " + o.GetAnnotations()["nginx.ingress.kubernetes.io/canary-weight"]
-	}
-	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
-	var parts []string
-	for _, r := range rules {
-		rule, _ := r.(map[string]any)
-		var refs []string
-		backends, _, _ := unstructured.NestedSlice(rule, "backendRefs")
-		for _, b := range backends {
-			ref, _ := b.(map[string]any)
-			text := fmt.Sprint(ref["name"])
-			if weight, ok := ref["weight"]; ok {
-				text += fmt.Sprintf(" %d", weight)
-			}
-			refs = append(refs, text)
-		}
-		text := strings.Join(refs, " + ")
-		if name, ok := rule["name"]; ok {
-			text = fmt.Sprintf("%s: %s", name, text)
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, "; ")
-}
-
-// sortedRoutes are the objects of routers by kind and name.
-func (w *World) sortedRoutes() []*unstructured.Unstructured {
+// SortedRoutes are the objects of routers by kind and name.
+func (w *World) SortedRoutes() []*unstructured.Unstructured {
 	return slices.SortedFunc(slices.Values(w.objects.routes.now), func(a, b *unstructured.Unstructured) int {
 		return cmp.Or(cmp.Compare(a.GetKind(), b.GetKind()), cmp.Compare(a.GetName(), b.GetName()))
 	})

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
 // NewRollout is a Rollout of one container, ready to be changed and created.
@@ -151,4 +152,11 @@ func (w *World) Relabel(image string, change func(*appsv1.ReplicaSet)) {
 			w.objects.replicaSets.replace(w, rs, false)
 		}
 	}
+}
+
+// NameFor is the name that the ReplicaSet of an image would have.
+func (w *World) NameFor(image string) string {
+	template := w.Rollout().Spec.Template.DeepCopy()
+	template.Spec.Containers[0].Image = image
+	return w.Rollout().Name + "-" + spec.PodHash(template, w.Rollout().Status.CollisionCount)
 }

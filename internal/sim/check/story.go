@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sluice-delivery/sluice/internal/sim/script"
+
 	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/sim/explore"
 )
@@ -39,7 +41,7 @@ type Transcript struct {
 
 // Transcript plays a counterexample as a script: from the first line to the last, with the steps in their order by hand.
 func (c *Counterexample) Transcript(w *World, engine explore.Engine) (t Transcript) {
-	script := sim.NewScript()
+	script := script.New()
 	script.Decide(engine)
 	say := func(line string) bool {
 		t.Lines = append(t.Lines, line)

@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 
+	"github.com/sluice-delivery/sluice/internal/sim/script"
+
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
@@ -29,7 +31,7 @@ type World struct {
 }
 
 // hands do what lines say.
-var hands = sim.NewHands()
+var hands = script.NewHands()
 
 // do carries out a line of a world, which is right or a mistake of this package.
 func do(in *sim.World, line string) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-delivery/sluice/internal/sim/script"
+
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -362,7 +364,7 @@ func tellPass(p sim.Pass) string {
 		text += fmt.Sprintf(" %s %d/%d", rs.Name, rs.Status.AvailableReplicas, replicas(rs))
 	}
 	for _, n := range p.Plan.Notes {
-		text += fmt.Sprintf("\n        %-7s %s (%s)", n.Topic, n.Text, sim.Because(n))
+		text += fmt.Sprintf("\n        %-7s %s (%s)", n.Topic, n.Text, script.Because(n))
 	}
 	return text
 }

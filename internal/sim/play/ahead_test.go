@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-delivery/sluice/internal/sim/script"
+
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 
@@ -15,7 +17,7 @@ import (
 // Stories in the language of the transcripts, with "ahead" commands in between that say how it goes on.
 func TestOutlooks(t *testing.T) {
 	datadriven.Walk(t, "testdata/ahead", func(t *testing.T, path string) {
-		script := sim.NewScript()
+		script := script.New()
 		script.Hush()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var words []string
@@ -97,7 +99,7 @@ func TestAheadIsWhatHappens(t *testing.T) {
 // told is the world after a story.
 func told(t *testing.T, story []string) *sim.World {
 	t.Helper()
-	script := sim.NewScript()
+	script := script.New()
 	script.Hush()
 	for _, line := range story {
 		if _, err := script.Run(line); err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-delivery/sluice/internal/sim/script"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-delivery/sluice/internal/sim"
@@ -21,7 +23,7 @@ func CrashAnywhere(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			for _, story := range stories {
-				story.disturb(t, fewer, story.writes, (*sim.Script).CrashAtWrite)
+				story.disturb(t, fewer, story.writes, (*script.Script).CrashAtWrite)
 			}
 		})
 	}
@@ -38,7 +40,7 @@ func StaleAnywhere(t *testing.T, views map[string]sim.View) {
 			t.Parallel()
 			for _, stories := range told {
 				for _, story := range stories {
-					story.disturb(t, *staleEvery*fewer, story.passes, func(s *sim.Script, n int) { s.StaleAtPass(n, view) })
+					story.disturb(t, *staleEvery*fewer, story.passes, func(s *script.Script, n int) { s.StaleAtPass(n, view) })
 				}
 			}
 		})
@@ -50,7 +52,7 @@ func undisturbed(t *testing.T) map[string][]story {
 	t.Helper()
 	told := map[string][]story{}
 	for i, story := range stories(t) {
-		script := sim.NewScript()
+		script := script.New()
 		script.Hush()
 		story.number, story.end = i, tell(t, script, story.lines)
 		story.writes, story.passes = script.Writes(), script.Passes()
@@ -60,10 +62,10 @@ func undisturbed(t *testing.T) map[string][]story {
 }
 
 // disturb plays the story once for each of its moments, or for every nth of them, disturbed at that moment.
-func (s story) disturb(t *testing.T, every, moments int, arrange func(script *sim.Script, moment int)) {
+func (s story) disturb(t *testing.T, every, moments int, arrange func(script *script.Script, moment int)) {
 	t.Helper()
 	for moment := s.number % every; moment < min(moments, 60); moment += every {
-		script := sim.NewScript()
+		script := script.New()
 		script.Hush()
 		arrange(script, moment)
 		got := tell(t, script, s.lines)
@@ -75,7 +77,7 @@ func (s story) disturb(t *testing.T, every, moments int, arrange func(script *si
 }
 
 // tell plays a story and returns the status after each line.
-func tell(t *testing.T, script *sim.Script, lines []string) string {
+func tell(t *testing.T, script *script.Script, lines []string) string {
 	t.Helper()
 	var out strings.Builder
 	for _, line := range lines {

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/datadriven"
+	"github.com/sluice-delivery/sluice/internal/sim/script"
 
-	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/cockroachdb/datadriven"
 )
 
 // Transcripts plays the stories in testdata, each in a world of its own. Run with -rewrite to write down what happens now,
@@ -14,7 +14,7 @@ import (
 func Transcripts(t *testing.T) {
 	t.Helper()
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		script := sim.NewScript()
+		script := script.New()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var out strings.Builder
 			for _, line := range append([]string{Directive(d)}, strings.Split(d.Input, "\n")...) {

@@ -1,4 +1,4 @@
-package sim
+package script
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
 // hangs is when the controller gives up to wait for an answer.
@@ -25,7 +26,7 @@ func (s *Script) plugin(args []string) (string, error) {
 	if rest[0] == "undo" && len(rest) > 1 {
 		name, rest = "undo "+name, rest[1:]
 	}
-	var reply StepReply
+	var reply sim.StepReply
 	var words []string
 	for _, word := range rest[1:] {
 		key, value, _ := strings.Cut(word, "=")
@@ -61,14 +62,14 @@ func (s *Script) plugin(args []string) (string, error) {
 }
 
 // answer is what a plugin was last said to answer.
-func (s *Script) answer(call change.StepCall) StepReply {
+func (s *Script) answer(call change.StepCall) sim.StepReply {
 	if reply, ok := s.plugins["undo "+call.Name]; ok && call.Operation != v1alpha1.StepPluginRun {
 		return reply
 	}
 	if reply, ok := s.plugins[call.Name]; ok {
 		return reply
 	}
-	return StepReply{StepAnswer: change.StepAnswer{Error: "plugin " + call.Name + " not configured in configmap argo-rollouts-config"}}
+	return sim.StepReply{StepAnswer: change.StepAnswer{Error: "plugin " + call.Name + " not configured in configmap argo-rollouts-config"}}
 }
 
 // quoted is JSON whose quotes are single ones in scripts.

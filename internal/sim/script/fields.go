@@ -1,4 +1,4 @@
-package sim
+package script
 
 import (
 	"fmt"
@@ -6,9 +6,11 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
 // setField sets a field of a Rollout by its short name in scripts.
@@ -66,7 +68,7 @@ func setField(ro *v1alpha1.Rollout, key, value string) error {
 		ping, pong, _ := strings.Cut(value, " ")
 		c.PingPong = &v1alpha1.PingPongSpec{PingService: ping, PongService: pong}
 	case "router":
-		return setRouter(c, value)
+		return sim.SetRouter(c, value)
 	case "managedRoutes":
 		for name := range strings.FieldsSeq(value) {
 			c.TrafficRouting.ManagedRoutes = append(c.TrafficRouting.ManagedRoutes, v1alpha1.ManagedRoute{Name: name})

@@ -1,4 +1,4 @@
-package sim
+package script
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
 // experiment is the verb "experiment demo templates='baseline v1; canary v2' duration=10m": a world of its own with an Experiment in
@@ -33,7 +34,7 @@ func (s *Script) beside(args []string) (string, error) {
 		switch key {
 		case "template": // an AnalysisTemplate, and its arguments
 			words := strings.Fields(value)
-			template := templateOfOneMetric(words[0], nil)
+			template := sim.TemplateOfOneMetric(words[0], nil)
 			for _, argument := range words[1:] {
 				template.Args = append(template.Args, v1alpha1.Argument{Name: argument})
 			}
@@ -76,11 +77,11 @@ func (s *Script) run(args []string) (string, error) {
 	if len(args) < 2 {
 		return "", errors.New("which AnalysisRun, and how?")
 	}
-	run := s.World.findRun(s.named(args[0]))
+	run := s.World.FindRun(s.named(args[0]))
 	if run == nil {
-		return "", fmt.Errorf("there is no AnalysisRun %s, there are %s", args[0], s.World.runNames())
+		return "", fmt.Errorf("there is no AnalysisRun %s, there are %s", args[0], runNames(s.World))
 	}
-	s.World.setRun(run, v1alpha1.AnalysisPhase(args[1]), strings.Join(args[2:], " "))
+	s.World.SetPhase(run, v1alpha1.AnalysisPhase(args[1]), strings.Join(args[2:], " "))
 	return "", nil
 }
 
@@ -92,15 +93,13 @@ func (s *Script) takeName(args []string) (string, error) {
 
 // refuseExperiments is the verb "experiments refused because", "experiments allowed" or "experiments taken web-v2-2-0".
 func (s *Script) refuseExperiments(args []string) (string, error) {
-	e := &s.World.objects.experiments
-	e.refused, e.taken = "", nil
 	switch first(args) {
 	case "refused":
-		e.refused = strings.Join(args[1:], " ")
+		s.World.RefuseExperiments(strings.Join(args[1:], " "))
 	case "taken":
-		e.take(s.childName(last(args)))
+		s.World.TakeExperiment(s.childName(last(args)))
 	default:
-		s.World.notify()
+		s.World.AllowExperiments()
 	}
 	return "", nil
 }
@@ -169,8 +168,8 @@ func (s *Script) named(name string) string {
 		return name
 	}
 	parts := strings.SplitN(name, "-", 3)
-	for _, set := range s.World.sets {
-		if len(parts) == 3 && imageOf(set) == parts[1] && !ofExperiment(set) {
+	for _, set := range s.World.AllReplicaSets() {
+		if len(parts) == 3 && sim.ImageOf(set.Spec.Template) == parts[1] && !sim.OfExperiment(set) {
 			parts[1] = set.Labels[v1alpha1.PodTemplateHashLabel]
 			return strings.Join(parts, "-")
 		}
@@ -178,7 +177,7 @@ func (s *Script) named(name string) string {
 	return name
 }
 
-func (w *World) runNames() []string {
+func runNames(w *sim.World) []string {
 	var names []string
 	for _, run := range w.Runs() {
 		names = append(names, run.Name)
@@ -238,7 +237,7 @@ func setTemplates(s *v1alpha1.ExperimentSpec, text string) error {
 }
 
 func experimentTemplate(name, image string) v1alpha1.TemplateSpec {
-	like := NewRollout("web", image, 1)
+	like := sim.NewRollout("web", image, 1)
 	t := v1alpha1.TemplateSpec{Name: name, Selector: like.Spec.Selector, Template: like.Spec.Template}
 	t.Template.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 8080}}
 	return t
@@ -263,8 +262,8 @@ func parseAnalyses(text string) []v1alpha1.ExperimentAnalysisTemplateRef {
 }
 
 // experimentPass tells what a pass over an Experiment decided.
-func (t *teller) experimentPass(w *World, p ExperimentPass) {
-	for _, s := range w.sets {
+func (t *teller) experimentPass(w *sim.World, p sim.ExperimentPass) {
+	for _, s := range w.AllReplicaSets() {
 		if name := s.Annotations[v1alpha1.ExperimentTemplateNameAnnotation]; name != "" {
 			t.call(s.Labels[v1alpha1.PodTemplateHashLabel], "hash-of-"+name)
 		}
@@ -304,7 +303,7 @@ func (t *teller) experimentPass(w *World, p ExperimentPass) {
 }
 
 // experimentStatus is the whole status of all Experiments, for a closer look.
-func (t *teller) experimentStatus(w *World, row func(key, format string, args ...any)) {
+func (t *teller) experimentStatus(w *sim.World, row func(key, format string, args ...any)) {
 	for _, ex := range w.Experiments() {
 		s := ex.Status
 		row(ex.Name, "%s %s", cmp.Or(string(s.Phase), "new"), s.Message)

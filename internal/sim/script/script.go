@@ -1,4 +1,4 @@
-package sim
+package script
 
 import (
 	"errors"
@@ -11,33 +11,34 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan"
+	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
 // Script runs a world by lines that read like what a person would say, and tells what happens in lines that a person can read.
 // internal/plan/testdata has the examples.
 type Script struct {
-	World      *World
+	World      *sim.World
 	verbs      map[string]func(s *Script, args []string) (answer string, err error)
-	controller *Controller
+	controller *sim.Controller
 	teller     teller
 	crashAfter int
-	stale      View
+	stale      sim.View
 	// decide is another engine, nil for the one there is.
 	decide func(plan.Observed) plan.Plan
 	// byHand: nothing happens but what lines say.
 	byHand bool
 	// plugins are what step plugins answer, by their names.
-	plugins map[string]StepReply
+	plugins map[string]sim.StepReply
 	deaf    time.Duration
 
 	// disorder that was arranged beforehand: a crash at a write, a stale view at a pass; negative for none.
 	crashAtWrite, staleAtPass int
-	oldView                   View
+	oldView                   sim.View
 	writes, passes            int
 }
 
-// NewScript returns a script without a Rollout yet, decided by plan.Next.
-func NewScript() *Script {
+// New returns a script without a Rollout yet, decided by plan.Next.
+func New() *Script {
 	s := &Script{verbs: verbs(), crashAtWrite: -1, staleAtPass: -1}
 	s.begin()
 	return s
@@ -45,14 +46,14 @@ func NewScript() *Script {
 
 // begin starts a new world for a new story.
 func (s *Script) begin() {
-	s.World = New(Options{PodStart: 10 * time.Second, RoundTrip: !s.teller.hushed})
+	s.World = sim.New(sim.Options{PodStart: 10 * time.Second, RoundTrip: !s.teller.hushed})
 	s.World.Watch = func() { s.teller.happened(s.World) }
 	s.teller = teller{events: s.teller.events, hushed: s.teller.hushed}
-	s.plugins = map[string]StepReply{}
-	s.crashAfter, s.stale, s.deaf, s.byHand = -1, View{}, 0, false
-	s.controller = &Controller{
+	s.plugins = map[string]sim.StepReply{}
+	s.crashAfter, s.stale, s.deaf, s.byHand = -1, sim.View{}, 0, false
+	s.controller = &sim.Controller{
 		Next: plan.Next,
-		OnPass: func(p Pass) {
+		OnPass: func(p sim.Pass) {
 			s.passes++
 			s.writes += p.Writes
 			if p.Crashed {
@@ -68,8 +69,8 @@ func (s *Script) begin() {
 	if s.decide != nil {
 		s.controller.Next = s.decide
 	}
-	s.World.ControlExperiments(&ExperimentController{
-		OnPass: func(p ExperimentPass) {
+	s.World.ControlExperiments(&sim.ExperimentController{
+		OnPass: func(p sim.ExperimentPass) {
 			s.passes++
 			s.writes += p.Writes
 			if p.Crashed {
@@ -89,7 +90,7 @@ func (s *Script) Hush() { s.teller.hushed = true }
 func (s *Script) CrashAtWrite(n int) { s.crashAtWrite = n }
 
 // StaleAtPass arranges for the pass with this number to see an old view.
-func (s *Script) StaleAtPass(n int, v View) { s.staleAtPass, s.oldView = n, v }
+func (s *Script) StaleAtPass(n int, v sim.View) { s.staleAtPass, s.oldView = n, v }
 
 // Passes is how many passes the controller has made.
 func (s *Script) Passes() int { return s.passes }
@@ -106,9 +107,9 @@ func (s *Script) nextCrash() int {
 	return n
 }
 
-func (s *Script) nextView() View {
+func (s *Script) nextView() sim.View {
 	v := s.stale
-	s.stale = View{}
+	s.stale = sim.View{}
 	if s.passes == s.staleAtPass {
 		s.staleAtPass = -1 // a reconcile that does not find its object is requeued and does not count
 		v = s.oldView
@@ -161,22 +162,22 @@ func verbs() map[string]func(s *Script, args []string) (answer string, err error
 		"set":      (*Script).set,
 		"advance":  (*Script).advance,
 		"settle":   (*Script).settle,
-		"scale":    withNumber(func(w *World, n int) { w.Scale(int32(n)) }),
-		"quota":    withNumber(func(w *World, n int) { w.SetQuota(n) }),
-		"pause":    plain(func(w *World) { w.Pause(true) }),
-		"resume":   plain(func(w *World) { w.Pause(false) }),
-		"abort":    plain((*World).Abort),
-		"retry":    plain((*World).Retry),
+		"scale":    withNumber(func(w *sim.World, n int) { w.Scale(int32(n)) }),
+		"quota":    withNumber(func(w *sim.World, n int) { w.SetQuota(n) }),
+		"pause":    plain(func(w *sim.World) { w.Pause(true) }),
+		"resume":   plain(func(w *sim.World) { w.Pause(false) }),
+		"abort":    plain((*sim.World).Abort),
+		"retry":    plain((*sim.World).Retry),
 		"promote":  (*Script).promote,
-		"break":    withImage(func(w *World, image string) { w.SetFate(image, Fate{Broken: true}) }),
-		"mend":     withImage(func(w *World, image string) { w.SetFate(image, Fate{Start: w.PodStart}) }),
-		"unready":  withPods(func(w *World, image string, n int) { w.Unready(image, n, 0) }),
-		"flap":     withPods(func(w *World, image string, n int) { w.Unready(image, n, 5*time.Second) }),
-		"kill":     withPods((*World).Kill),
+		"break":    withImage(func(w *sim.World, image string) { w.SetFate(image, sim.Fate{Broken: true}) }),
+		"mend":     withImage(func(w *sim.World, image string) { w.SetFate(image, sim.Fate{Start: w.PodStart}) }),
+		"unready":  withPods(func(w *sim.World, image string, n int) { w.Unready(image, n, 0) }),
+		"flap":     withPods(func(w *sim.World, image string, n int) { w.Unready(image, n, 5*time.Second) }),
+		"kill":     withPods((*sim.World).Kill),
 		"delete":   (*Script).remove,
-		"renew":    plain((*World).Renew),
+		"renew":    plain((*sim.World).Renew),
 		"refuse":   (*Script).refuse,
-		"allow":    plain(func(w *World) { w.Refuse(""); w.RefuseReleases("") }),
+		"allow":    plain(func(w *sim.World) { w.Refuse(""); w.RefuseReleases("") }),
 		"labels":   (*Script).refuseLabels,
 		"take":     (*Script).take,
 		"restart":  (*Script).restart,
@@ -195,7 +196,7 @@ func verbs() map[string]func(s *Script, args []string) (answer string, err error
 		"deaf":     (*Script).deafen,
 		"by":       (*Script).beginByHand,
 		"look":     (*Script).look,
-		"lead":     plain((*World).Lead),
+		"lead":     plain((*sim.World).Lead),
 		"sync":     (*Script).syncSet,
 		"start":    (*Script).startPod,
 		"verdict":  (*Script).verdict,
@@ -210,14 +211,14 @@ func verbs() map[string]func(s *Script, args []string) (answer string, err error
 	}
 }
 
-func plain(do func(*World)) func(*Script, []string) (string, error) {
+func plain(do func(*sim.World)) func(*Script, []string) (string, error) {
 	return func(s *Script, _ []string) (string, error) {
 		do(s.World)
 		return "", nil
 	}
 }
 
-func withNumber(do func(*World, int)) func(*Script, []string) (string, error) {
+func withNumber(do func(*sim.World, int)) func(*Script, []string) (string, error) {
 	return func(s *Script, args []string) (string, error) {
 		n, err := strconv.Atoi(last(args))
 		if err == nil {
@@ -227,7 +228,7 @@ func withNumber(do func(*World, int)) func(*Script, []string) (string, error) {
 	}
 }
 
-func withImage(do func(*World, string)) func(*Script, []string) (string, error) {
+func withImage(do func(*sim.World, string)) func(*Script, []string) (string, error) {
 	return func(s *Script, args []string) (string, error) {
 		do(s.World, last(args))
 		return "", nil
@@ -235,7 +236,7 @@ func withImage(do func(*World, string)) func(*Script, []string) (string, error) 
 }
 
 // withPods reads "2 of v1".
-func withPods(do func(*World, string, int)) func(*Script, []string) (string, error) {
+func withPods(do func(*sim.World, string, int)) func(*Script, []string) (string, error) {
 	return func(s *Script, args []string) (string, error) {
 		if len(args) != 3 {
 			return "", errors.New(`write for example "2 of v1"`)
@@ -262,7 +263,7 @@ func (s *Script) establish(args []string) error {
 	if len(args) == 0 {
 		return errors.New("a rollout needs a name")
 	}
-	ro := NewRollout(args[0], "v1", 1)
+	ro := sim.NewRollout(args[0], "v1", 1)
 	ro.Spec.Replicas = nil
 	for _, arg := range args[1:] {
 		key, value, _ := strings.Cut(arg, "=")

@@ -1,4 +1,4 @@
-package sim
+package script
 
 import (
 	"fmt"
@@ -7,8 +7,11 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/sim"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
@@ -33,7 +36,7 @@ type teller struct {
 }
 
 // pass tells what a pass decided.
-func (t *teller) pass(w *World, p Pass) {
+func (t *teller) pass(w *sim.World, p sim.Pass) {
 	if t.hushed {
 		t.learn(w, p)
 		return
@@ -84,7 +87,7 @@ func Because(n change.Note) string {
 }
 
 // outcome tells what came of a plan.
-func (t *teller) outcome(w *World, o Outcome, events []change.Event) {
+func (t *teller) outcome(w *sim.World, o sim.Outcome, events []change.Event) {
 	switch {
 	case o.Crashed:
 		t.tell(w, "crash", fmt.Sprintf("the controller stops after %d writes", o.Writes), "")
@@ -106,18 +109,18 @@ func (t *teller) outcome(w *World, o Outcome, events []change.Event) {
 }
 
 // happened notes what else changed.
-func (t *teller) happened(w *World) {
+func (t *teller) happened(w *sim.World) {
 	if t.hushed {
 		return
 	}
 	t.catchUp(w)
-	if pods := podsOf(w); pods != "" {
+	if pods := w.Pods(); pods != "" {
 		t.pods = t.line(w, "pods", pods, "")
 	}
 }
 
 // catchUp ends the last instant if time has moved on.
-func (t *teller) catchUp(w *World) {
+func (t *teller) catchUp(w *sim.World) {
 	if w.Elapsed() != t.at {
 		t.close()
 		t.at = w.Elapsed()
@@ -143,7 +146,7 @@ func (t *teller) close() {
 }
 
 // flush returns the lines since the last flush.
-func (t *teller) flush(w *World) string {
+func (t *teller) flush(w *sim.World) string {
 	t.close()
 	t.at = w.Elapsed()
 	text := strings.Join(t.lines, "")
@@ -151,13 +154,13 @@ func (t *teller) flush(w *World) string {
 	return text
 }
 
-func (t *teller) tell(w *World, topic, text, reason string) {
+func (t *teller) tell(w *sim.World, topic, text, reason string) {
 	t.lines = append(t.lines, t.line(w, topic, text, reason))
 }
 
 const timeWidth = 9
 
-func (t *teller) line(w *World, topic, text, reason string) string {
+func (t *teller) line(w *sim.World, topic, text, reason string) string {
 	line := fmt.Sprintf("%-*s%-8s%-48s  %s", timeWidth, shortly(w.Elapsed()), topic, t.readable(text), t.readable(reason))
 	return strings.TrimRight(line, " ") + "\n"
 }
@@ -172,7 +175,7 @@ func withoutTimes(lines string) string {
 
 func afterTime(line string) string { return line[min(timeWidth, len(line)):] }
 
-func (t *teller) stateOf(w *World, ro *v1alpha1.Rollout) string {
+func (t *teller) stateOf(w *sim.World, ro *v1alpha1.Rollout) string {
 	s := ro.Status
 	text := string(s.Phase)
 	if s.Message != "" {
@@ -185,39 +188,14 @@ func (t *teller) stateOf(w *World, ro *v1alpha1.Rollout) string {
 	return t.line(w, "status", text, step)
 }
 
-// podsOf is the available and wanted pods of each version that has or wants any, and those that exist where the number differs.
-func podsOf(w *World) string {
-	var parts []string
-	for _, s := range w.sets {
-		if s.desired() == 0 && len(s.pods) == 0 {
-			continue
-		}
-		available := 0
-		for _, p := range s.pods {
-			if p.available(w.now, s.minReady()) {
-				available++
-			}
-		}
-		part := fmt.Sprintf("%s %d/%d", s.Name, available, s.desired())
-		if len(s.pods) != s.desired() {
-			part += fmt.Sprintf(" (%d exist)", len(s.pods))
-		}
-		parts = append(parts, part)
-	}
-	if len(w.sets) > 0 && len(parts) == 0 {
-		return "none"
-	}
-	return strings.Join(parts, ", ")
-}
-
 // learn finds readable names for the hashes of a pass: the image's name, with a tick for a second hash of the same one.
-func (t *teller) learn(w *World, p Pass) {
+func (t *teller) learn(w *sim.World, p sim.Pass) {
 	if p.Observed.CreateFailure != nil || !t.hushed { // the name that is wanted, before any other that is tried instead
 		template := templateOf(p.Observed)
-		t.call(spec.PodHash(&template, p.Observed.Rollout.Status.CollisionCount), image(template))
+		t.call(spec.PodHash(&template, p.Observed.Rollout.Status.CollisionCount), sim.ImageOf(template))
 	}
-	for _, s := range w.sets {
-		t.call(s.Labels[v1alpha1.PodTemplateHashLabel], imageOf(s))
+	for _, s := range w.AllReplicaSets() {
+		t.call(s.Labels[v1alpha1.PodTemplateHashLabel], sim.ImageOf(s.Spec.Template))
 	}
 }
 
@@ -248,7 +226,7 @@ func (t *teller) readable(text string) string {
 		if err != nil {
 			return s
 		}
-		return shortly(at.Sub(Start))
+		return shortly(at.Sub(sim.Start))
 	})
 }
 
@@ -267,15 +245,8 @@ func shortly(d time.Duration) string {
 	return s
 }
 
-// NameFor is the name that the ReplicaSet of an image would have.
-func (w *World) NameFor(image string) string {
-	template := w.Rollout().Spec.Template.DeepCopy()
-	template.Spec.Containers[0].Image = image
-	return w.Rollout().Name + "-" + spec.PodHash(template, w.Rollout().Status.CollisionCount)
-}
-
 // status is the whole status, for a closer look.
-func (t *teller) status(w *World) string {
+func (t *teller) status(w *sim.World) string {
 	var b strings.Builder
 	row := func(key, format string, args ...any) {
 		text := fmt.Sprintf("%-15s ", t.readable(key)) + t.readable(fmt.Sprintf(format, args...))
@@ -285,8 +256,8 @@ func (t *teller) status(w *World) string {
 		t.rolloutStatus(ro, row)
 	}
 	t.experimentStatus(w, row)
-	for _, set := range w.sets {
-		row(set.Name, "%s", setText(set))
+	for _, set := range w.AllReplicaSets() {
+		row(set.Name, "%s", setText(w, set))
 	}
 	for _, run := range w.Runs() {
 		row("analysis", "%s %s", run.Name, runText(run))
@@ -294,7 +265,7 @@ func (t *teller) status(w *World) string {
 	for _, service := range w.Services() {
 		row(service.Name, "%s", serviceText(service))
 	}
-	for _, o := range w.sortedRoutes() {
+	for _, o := range w.SortedRoutes() {
 		row(o.GetKind(), "%s: %s", o.GetName(), routeText(o))
 	}
 	return b.String()
@@ -352,12 +323,12 @@ func durationText(d *v1alpha1.RolloutDuration) string {
 }
 
 // setText is a ReplicaSet's size and annotations.
-func setText(s *set) string {
-	parts := []string{fmt.Sprintf("%d pods wanted", s.desired())}
+func setText(w *sim.World, s *appsv1.ReplicaSet) string {
+	parts := []string{fmt.Sprintf("%d pods wanted", *s.Spec.Replicas)}
 	for key, value := range s.Annotations {
 		parts = append(parts, fmt.Sprintf("%s %s", key[strings.LastIndex(key, "/")+1:], value))
 	}
 	slices.Sort(parts[1:])
-	parts = append(parts, markText(s)...)
+	parts = append(parts, markText(w, s)...)
 	return strings.Join(parts, ", ")
 }
