@@ -46,7 +46,7 @@ func TestArgoCDHealth(t *testing.T) {
 			if test.change != nil {
 				test.change(ro)
 			}
-			status, message := healthOf(t, script, ro)
+			status, message := healthOf(t, health, ro)
 			if status != test.status || !strings.Contains(message, test.message) {
 				t.Errorf("%s %q, want %s %q", status, message, test.status, test.message)
 			}
@@ -70,8 +70,8 @@ func healthScript(t *testing.T) string {
 	return ""
 }
 
-// healthOf gives the script the object as a table named obj, and reads the table that it returns.
-func healthOf(t *testing.T, script string, ro *v1alpha1.Rollout) (status, message string) {
+// healthOf gives a health script the object as a table named obj, and reads the table that it returns.
+func healthOf(t *testing.T, source string, ro *v1alpha1.Rollout) (status, message string) {
 	t.Helper()
 	text, err := json.Marshal(ro)
 	if err != nil {
@@ -87,7 +87,7 @@ func healthOf(t *testing.T, script string, ro *v1alpha1.Rollout) (status, messag
 		open(vm)
 	}
 	vm.SetGlobal("obj", luaOf(vm, object))
-	if err := vm.DoString(script); err != nil {
+	if err := vm.DoString(source); err != nil {
 		t.Fatal(err)
 	}
 	health, ok := vm.Get(-1).(*lua.LTable)
