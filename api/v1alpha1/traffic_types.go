@@ -10,6 +10,8 @@ import (
 // the same weights.
 //
 // +kubebuilder:validation:XValidation:rule=`!has(self.maxTrafficWeight) || has(self.nginx) || has(self.plugins)`,message=`maxTrafficWeight works with nginx and plugins only: remove it, and give setWeight in percent`,fieldPath=`.maxTrafficWeight`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.sessionAffinity) || !(has(self.nginx) || has(self.alb) || has(self.smi) || has(self.ambassador) || has(self.appMesh) || has(self.traefik) || has(self.apisix) || has(self.custom))`,message=`sessionAffinity works with istio and gatewayAPI only, other routers cannot keep clients on a version: remove sessionAffinity, or use istio or gatewayAPI`,fieldPath=`.sessionAffinity`,reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule=`!has(self.sessionAffinity) || !has(self.gatewayAPI) || !(has(self.gatewayAPI.grpcRoute) || has(self.gatewayAPI.grpcRoutes) || has(self.gatewayAPI.grpcRouteSelector) || has(self.gatewayAPI.tcpRoute) || has(self.gatewayAPI.tcpRoutes) || has(self.gatewayAPI.tcpRouteSelector) || has(self.gatewayAPI.tlsRoute) || has(self.gatewayAPI.tlsRoutes) || has(self.gatewayAPI.tlsRouteSelector))`,message=`sessionAffinity keeps the clients of HTTPRoutes on a version, and those of other routes it cannot: remove sessionAffinity, or name HTTPRoutes only`,fieldPath=`.sessionAffinity`,reason=FieldValueForbidden
 type RolloutTrafficRouting struct {
 	// Splits traffic in Istio VirtualServices.
 	// +optional
@@ -68,7 +70,8 @@ type RolloutTrafficRouting struct {
 	// +kubebuilder:validation:XValidation:rule=`self.all(a, self.exists_one(b, b.name == a.name))`,message=`every name in managedRoutes must be listed once only`
 	ManagedRoutes []ManagedRoute `json:"managedRoutes,omitempty"`
 
-	// Keeps each client on the version that served it first, by a cookie, while an update splits the traffic. For istio only.
+	// Keeps each client on the version that served it first, by a cookie, while an update splits the traffic. For istio, and for HTTPRoutes of
+	// gatewayAPI. Not with dynamicStableScale or setMirrorRoute.
 	// +optional
 	SessionAffinity *SessionAffinity `json:"sessionAffinity,omitempty"`
 

@@ -48,10 +48,14 @@ func sharesOf(o *unstructured.Unstructured) Shares {
 		return sharesOfIngress(o)
 	}
 	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+	rules = slices.DeleteFunc(rules, func(rule any) bool {
+		name, _ := rule.(map[string]any)["name"].(string)
+		return strings.HasPrefix(name, "sluice.") // the controller's own
+	})
 	if len(rules) == 0 {
 		return nil
 	}
-	rule, _ := rules[len(rules)-1].(map[string]any) // managed rules come first
+	rule, _ := rules[len(rules)-1].(map[string]any)
 	shares := Shares{}
 	total := int64(0)
 	refs, _, _ := unstructured.NestedSlice(rule, "backendRefs")

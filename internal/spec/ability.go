@@ -14,19 +14,14 @@ type ability struct {
 	headers, mirrors, additional bool
 	// exact: it compares headers with whole values alone.
 	exact bool
-	// sessions: it keeps clients on a version by a cookie. noSessions is why it does not, where that is not plain.
-	sessions   bool
-	noSessions string
+	// sessions: it keeps clients on a version by a cookie.
+	sessions bool
 }
-
-// podsOnly is what the Gateway API has of sessions. It does not say where a client goes whose pod is deleted, each rule has sessions of its own, and a
-// cluster with the CRDs of the standard channel drops the field.
-const podsOnly = " (sessionPersistence of a rule keeps them on a pod, and only as long as that exists)"
 
 func abilityOf(r Router) ability {
 	switch r := r.(type) {
 	case GatewayAPI:
-		return ability{who: r.who(), headers: r.managed(), mirrors: r.managed(), additional: true, noSessions: podsOnly}
+		return ability{who: r.who(), headers: r.managed(), mirrors: r.managed(), additional: true, sessions: true}
 	case Istio:
 		return ability{who: "istio", headers: true, mirrors: true, additional: true, sessions: true}
 	case Nginx:

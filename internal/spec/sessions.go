@@ -50,12 +50,31 @@ func (p *problems) sessionAffinity(field string, c *v1alpha1.CanaryStrategy, rou
 	}
 	for _, r := range routers {
 		if a := abilityOf(r); !a.sessions {
-			p.add(field, "%s cannot keep clients on a version%s: remove sessionAffinity, or use istio", a.who, a.noSessions)
+			p.add(field, "%s cannot keep clients on a version: remove sessionAffinity, or use istio or gatewayAPI", a.who)
+		}
+		if g, ok := r.(GatewayAPI); ok {
+			p.sessionsOfRoutes(field, g)
 		}
 	}
 	for i, step := range c.Steps {
 		if step.SetMirrorRoute != nil {
 			p.add(fmt.Sprintf("%s.steps[%d].setMirrorRoute", canaryField, i), "would split the clients that it mirrors again, and sessionAffinity keeps them on a version: remove one of the two")
+		}
+	}
+}
+
+// sessionsOfRoutes refuses routes whose rules cannot tell clients apart by a cookie: those of connections have no headers, and the clients of gRPC keep no
+// cookies.
+func (p *problems) sessionsOfRoutes(field string, g GatewayAPI) {
+	const text = "keeps the clients of HTTPRoutes on a version, and those of %s it cannot: remove sessionAffinity, or %s"
+	for _, r := range g.Routes {
+		if r.Kind != HTTPRoute {
+			p.add(field, text, fmt.Sprintf("%s %q", r.Kind, r.Name), r.Field)
+		}
+	}
+	for _, s := range g.Selectors {
+		if s.Kind != HTTPRoute {
+			p.add(field, text, s.Kind+"s", s.Field)
 		}
 	}
 }

@@ -52,6 +52,8 @@ type GatewayAPI struct {
 	ConfigMap string
 	// Plugin is what the plugin's binary would be asked for, where the spec names that: see [Policy.GatewayAPIBinary].
 	Plugin Plugin
+	// Sessions keep clients on a version; without a cookie they do not.
+	Sessions Sessions
 }
 
 // GatewayRoute is one route to split.
@@ -163,6 +165,8 @@ type Plugin struct {
 	// Name is that of the plugin, Config what the spec says below it, in the plugin's own form.
 	Name   string
 	Config json.RawMessage
+	// Sessions are what the spec wants of sessions, which no plugin can be asked for.
+	Sessions Sessions
 }
 
 func (Plugin) isRouter()     {}

@@ -55,20 +55,25 @@ func (p *problems) routers(t *v1alpha1.RolloutTrafficRouting, namespace, name st
 	}
 	gateway := t.GatewayAPI
 	if gateway != nil {
-		all = append(all, p.gatewayAPI(field+".gatewayAPI", gateway, namespace))
+		g := p.gatewayAPI(field+".gatewayAPI", gateway, namespace)
+		g.Sessions = sessions(t.SessionAffinity, name)
+		all = append(all, g)
 	}
 	for i, c := range few(p, field+".custom", "objects", t.Custom) {
 		all = append(all, p.custom(fmt.Sprintf("%s.custom[%d]", field, i), c, namespace))
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.Plugins)) {
-		plugin := pluginField(field, name)
+	for _, id := range slices.Sorted(maps.Keys(t.Plugins)) {
+		plugin := pluginField(field, id)
 		switch {
-		case name != v1alpha1.GatewayAPIPluginName:
-			all = append(all, p.plugin(plugin, name, t.Plugins[name]))
+		case id != v1alpha1.GatewayAPIPluginName:
+			all = append(all, p.plugin(plugin, id, t.Plugins[id]))
 		case gateway != nil:
 			p.add(plugin, "is the same router as %s.gatewayAPI, which is set too: keep one of the two", field)
 		default:
-			all = append(all, p.gatewayAPIPlugin(plugin, t.Plugins[name], namespace))
+			g := p.gatewayAPIPlugin(plugin, t.Plugins[id], namespace)
+			g.Sessions = sessions(t.SessionAffinity, name)
+			g.Plugin.Sessions = g.Sessions
+			all = append(all, g)
 		}
 	}
 	return all

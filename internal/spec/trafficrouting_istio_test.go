@@ -1,9 +1,11 @@
 package spec
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
@@ -32,6 +34,31 @@ func TestSessionAffinity(t *testing.T) {
 		"istio": {v1alpha1.CanaryStrategy{TrafficRouting: &v1alpha1.RolloutTrafficRouting{
 			Istio: &v1alpha1.IstioTrafficRouting{VirtualService: &v1alpha1.IstioVirtualService{Name: "web"}}, SessionAffinity: &v1alpha1.SessionAffinity{},
 		}}, nil},
+		"the Gateway API": {v1alpha1.CanaryStrategy{TrafficRouting: &v1alpha1.RolloutTrafficRouting{
+			GatewayAPI:      &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web", HTTPRouteSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}},
+			SessionAffinity: &v1alpha1.SessionAffinity{},
+		}}, nil},
+		"routes of the Gateway API without cookies": {
+			v1alpha1.CanaryStrategy{TrafficRouting: &v1alpha1.RolloutTrafficRouting{
+				GatewayAPI: &v1alpha1.GatewayAPITrafficRouting{
+					HTTPRoute: "web", GRPCRoute: "api", TCPRoutes: []v1alpha1.GatewayAPIRoute{{Name: "db"}},
+					TLSRouteSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+				},
+				SessionAffinity: &v1alpha1.SessionAffinity{},
+			}},
+			[]string{
+				routing + `.sessionAffinity: keeps the clients of HTTPRoutes on a version, and those of GRPCRoute "api" it cannot: remove sessionAffinity, or ` + routing + ".gatewayAPI.grpcRoute",
+				routing + `.sessionAffinity: keeps the clients of HTTPRoutes on a version, and those of TCPRoute "db" it cannot: remove sessionAffinity, or ` + routing + ".gatewayAPI.tcpRoutes[0].name",
+				routing + `.sessionAffinity: keeps the clients of HTTPRoutes on a version, and those of TLSRoutes it cannot: remove sessionAffinity, or ` + routing + ".gatewayAPI.tlsRouteSelector",
+			},
+		},
+		"the plugin's settings": {
+			v1alpha1.CanaryStrategy{TrafficRouting: &v1alpha1.RolloutTrafficRouting{
+				Plugins:         map[string]json.RawMessage{"argoproj-labs/gatewayAPI": json.RawMessage(`{"httpRoute": "web"}`), "acme/router": json.RawMessage("{}")},
+				SessionAffinity: &v1alpha1.SessionAffinity{},
+			}},
+			[]string{routing + ".sessionAffinity: plugin acme/router cannot keep clients on a version: remove sessionAffinity, or use istio or gatewayAPI"},
+		},
 		"all that is wrong": {
 			v1alpha1.CanaryStrategy{
 				DynamicStableScale: true,
@@ -45,8 +72,7 @@ func TestSessionAffinity(t *testing.T) {
 				routing + `.sessionAffinity.cookieName: "a;b" cannot be the name of a cookie: use letters, digits, dots, dashes, and underscores`,
 				routing + ".sessionAffinity.maxAgeSeconds: 0 is out of range: write 1 to 31536000",
 				routing + ".sessionAffinity: keeps clients on the stable version, which dynamicStableScale takes the pods from: remove one of the two",
-				routing + ".sessionAffinity: traefik cannot keep clients on a version: remove sessionAffinity, or use istio",
-				routing + ".sessionAffinity: the Gateway API cannot keep clients on a version (sessionPersistence of a rule keeps them on a pod, and only as long as that exists): remove sessionAffinity, or use istio",
+				routing + ".sessionAffinity: traefik cannot keep clients on a version: remove sessionAffinity, or use istio or gatewayAPI",
 				"spec.strategy.canary.steps[0].setMirrorRoute: would split the clients that it mirrors again, and sessionAffinity keeps them on a version: remove one of the two",
 			},
 		},

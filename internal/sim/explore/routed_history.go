@@ -101,10 +101,14 @@ func (h *history) drawSelector(t *v1alpha1.RolloutTrafficRouting) {
 	}
 }
 
-// drawSessions keeps clients on a version where Istio is alone, in half of the histories that can have that.
+// drawSessions keeps clients on a version where the routers can and the seed says so: Istio alone, the Gateway API alone, or both.
 func (h *history) drawSessions(c *v1alpha1.CanaryStrategy) {
 	t := c.TrafficRouting
-	if t.Istio != nil && t.GatewayAPI == nil && t.Nginx == nil && !c.DynamicStableScale && h.Seed%16 == 3 {
+	if t.Nginx != nil || c.DynamicStableScale || t.GatewayAPI == nil && t.Istio == nil {
+		return
+	}
+	switch h.Seed % 16 {
+	case 3, 6, 7, 10:
 		t.SessionAffinity = &v1alpha1.SessionAffinity{}
 	}
 }

@@ -56,7 +56,7 @@ func sharesOf(o *unstructured.Unstructured) shares {
 	if len(rules) == 0 {
 		return out
 	}
-	rule, _ := rules[len(rules)-1].(map[string]any) // managed rules come first
+	rule, sessions := lastByHand(rules)
 	refs, _, _ := unstructured.NestedSlice(rule, "backendRefs")
 	for _, r := range refs {
 		ref, _ := r.(map[string]any)
@@ -67,7 +67,28 @@ func sharesOf(o *unstructured.Unstructured) shares {
 		out.by[fmt.Sprint(ref["name"])] += weight
 		out.total += weight
 	}
+	for _, service := range sessions { // clients that are kept there are requests, whatever the weight is
+		if out.by[service] == 0 {
+			out.by[service]++
+			out.total++
+		}
+	}
 	return out
+}
+
+// lastByHand returns the last rule that people wrote, and the Services to which the rules after it send the clients that they keep on a version.
+func lastByHand(rules []any) (rule map[string]any, sessions []string) {
+	for _, entry := range slices.Backward(rules) {
+		rule, _ = entry.(map[string]any)
+		if name, _ := rule["name"].(string); !strings.Contains(name, ".session.") {
+			return rule, sessions
+		}
+		refs, _, _ := unstructured.NestedSlice(rule, "backendRefs")
+		for _, ref := range refs {
+			sessions = append(sessions, fmt.Sprint(ref.(map[string]any)["name"]))
+		}
+	}
+	return nil, sessions
 }
 
 func sharesOfIngress(o *unstructured.Unstructured) shares {

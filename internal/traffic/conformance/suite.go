@@ -29,6 +29,9 @@ type Subject struct {
 	World func(t testing.TB) World
 	// Weights reads from the objects what traffic goes where, in each place where it is split.
 	Weights func(objects traffic.Objects) []map[string]int64
+	// Sessions reads what keeps clients on a version, in each place where traffic is split; nil if the router is not asked for that. Its cookies are
+	// to last 600 seconds.
+	Sessions func(objects traffic.Objects) []Sessions
 	// Bare is an object without weights, as far as Release leaves them.
 	Bare func(o *unstructured.Unstructured) *unstructured.Unstructured
 	// Subsets: the versions are told apart by something else than the Services that lead to them.
@@ -61,6 +64,7 @@ var tests = map[string]func(testing.TB, Subject){
 	"additional destinations are added and removed":       removesDestinations,
 	"what cannot be done is reported":                     tellsWhatItCannot,
 	"nothing is left behind":                              releases,
+	"clients stay on their version":                       keepsClients,
 	"what is no longer named sends to the stable Service": returns,
 	"an object that is missing is reported by its field":  tellsOfMissing,
 	"no route to the stable Service is reported":          tellsOfNoRoute,

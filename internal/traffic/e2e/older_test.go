@@ -25,7 +25,11 @@ func TestGatewayAPIWithoutNamesOfRules(t *testing.T) {
 	}
 	waitUntilNamesDrop(t, ns, "HTTPRoute")
 	waitUntilNamesDrop(t, ns, "GRPCRoute")
-	conformance.Run(t, subjects.GatewayAPI(rollout(ns), world(ns, subjects.Routes, ns.Client), 10))
+	owner := rollout(ns)
+	conformance.Run(t, subjects.GatewayAPI(owner, world(ns, subjects.Routes, ns.Client), 10))
+	t.Run("sessions", func(t *testing.T) {
+		conformance.Run(t, subjects.GatewaySessions(owner, world(ns, subjects.Routes, ns.Client), 5))
+	})
 }
 
 // dropNames takes the names of rules out of a CRD, and puts them back when the test has ended.

@@ -20,6 +20,16 @@ func TestIstio(t *testing.T) {
 	conformance.Run(t, subjects.Istio(rollout(ns), world(ns, subjects.Services), 30))
 }
 
+func TestGatewayAPISessions(t *testing.T) {
+	ns := playtest.New(t)
+	conformance.Run(t, subjects.GatewaySessions(rollout(ns), world(ns, subjects.Routes), 10))
+}
+
+func TestIstioSessions(t *testing.T) {
+	ns := playtest.New(t)
+	conformance.Run(t, subjects.IstioSessions(rollout(ns), world(ns, subjects.Services), 10))
+}
+
 func TestIstioSubsets(t *testing.T) {
 	ns := playtest.New(t)
 	conformance.Run(t, subjects.IstioSubsets(rollout(ns), world(ns, subjects.Services), 30))
@@ -67,7 +77,7 @@ func TestCustom(t *testing.T) {
 
 // The examples are taken as they are.
 func TestExamples(t *testing.T) {
-	for _, example := range []string{"canary-gatewayapi", "canary-istio", "canary-nginx", "canary-traefik", "canary-alb", "canary-apisix", "canary-smi", "canary-ambassador", "canary-contour", "canary-gloo", "canary-kuma", "canary-skipper"} {
+	for _, example := range []string{"canary-gatewayapi", "canary-sessions", "canary-istio", "canary-nginx", "canary-traefik", "canary-alb", "canary-apisix", "canary-smi", "canary-ambassador", "canary-contour", "canary-gloo", "canary-kuma", "canary-skipper"} {
 		t.Run(example, func(t *testing.T) {
 			playtest.New(t).Apply(filepath.Join(playtest.Root(), "examples", example+".yaml"))
 		})

@@ -7,6 +7,10 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/conformance/subjects"
 )
 
+func TestConformanceOfSessions(t *testing.T) {
+	conformance.Run(t, subjects.GatewaySessions(subjects.Rollout("shop"), subjects.InMemory(subjects.Routes, "shop"), 2000))
+}
+
 func TestConformance(t *testing.T) {
 	conformance.Run(t, subjects.GatewayAPI(subjects.Rollout("shop"), subjects.InMemory(subjects.Routes, "shop"), 2000))
 }

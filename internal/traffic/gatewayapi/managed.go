@@ -43,11 +43,11 @@ func (r *route) addManaged(p *problems, in spec.GatewayRoute, want traffic.Split
 				if !r.nameless {
 					copied["name"] = r.ruleName(managed.RouteName(), added)
 				}
-				added = append(added, managedRule{namePrefix(r.owner), copied})
+				added = append(added, managedRule{owner: namePrefix(r.owner), rule: copied})
 			}
 		}
 	}
-	if problem := r.tooMany(added); problem != "" {
+	if problem := r.tooMany(added, "them", "use fewer managed routes", "use fewer matches in the step"); problem != "" {
 		p.add(in.Field, "%s %q cannot take the managed routes: %s", in.Kind, in.Name, problem)
 		return
 	}
@@ -165,10 +165,10 @@ func (r *route) product(m *matcher, of rule, conditions []traffic.RequestMatch, 
 				problems = append(problems, problem)
 				continue
 			}
-			foreign, someForeign := r.otherRules(m, of, match, both, r.isForeign)
-			others, some := false, false
+			foreign, someForeign := r.otherRules(m, narrowing{of, match, both, true}, r.isForeign)
+			others, some := false, rule(nil)
 			if mirrors {
-				others, some = r.otherRules(m, of, match, both, func(rule) bool { return true })
+				others, some = r.otherRules(m, narrowing{of, match, both, true}, func(rule) bool { return true })
 			}
 			switch {
 			case r.compared > maxComparisons:
@@ -176,9 +176,9 @@ func (r *route) product(m *matcher, of rule, conditions []traffic.RequestMatch, 
 			case len(all) > maxMatches: // which is told when all are counted
 				return all, ""
 			case foreign, others: // it is theirs
-			case someForeign:
+			case someForeign != nil:
 				problems = append(problems, "some of its requests are those of another namespace's rule, which it would take them from: match by another header")
-			case some && (condition.Path != nil || condition.Method != nil):
+			case some != nil && (condition.Path != nil || condition.Method != nil):
 				problems = append(problems, "some of its requests are those of another rule, which it would take them from: leave path and method out of the step, or give the other rule a longer path")
 			case !m.covers(both, match) && replacesPrefix(of):
 				problems = append(problems, fmt.Sprintf("a rule replaces the prefix of the path that it matches, which would be another with path %q: leave the path out of the step",
@@ -208,17 +208,26 @@ func matchesOf(of rule) []map[string]any {
 	return all
 }
 
+// narrowing is a rule that gets a part of the requests of another one.
+type narrowing struct {
+	of rule
+	// wide is the match of the other rule, and narrow the one that is made from it.
+	wide, narrow map[string]any
+	// first: the rule with the narrow match stands before all others; otherwise it stands after them.
+	first bool
+}
+
 // otherRules looks for other rules whose requests a narrower match would take: those that come before the wide match that it is made
 // from, and not before the narrow one. It reports whether one of them has all of these requests, in which case there is nothing to
-// be taken from the wide one, and whether one has some of them. Only rules are looked at that concern the caller.
-func (r *route) otherRules(m *matcher, of rule, wide, narrow map[string]any, concern func(rule) bool) (all, some bool) {
+// be taken from the wide one, and returns one that has some of them, nil if there is none. Only rules are looked at that concern the caller.
+func (r *route) otherRules(m *matcher, n narrowing, concern func(rule) bool) (all bool, some rule) {
 	before := true
 	for _, entry := range r.rules {
 		other, ok := entry.(rule)
 		if !ok {
 			continue
 		}
-		if reflect.ValueOf(other).Pointer() == reflect.ValueOf(of).Pointer() {
+		if same(other, n.of) {
 			before = false
 			continue
 		}
@@ -227,18 +236,21 @@ func (r *route) otherRules(m *matcher, of rule, wide, narrow map[string]any, con
 		}
 		for _, match := range matchesOf(other) {
 			if r.compared++; r.compared > maxComparisons {
-				return false, false
+				return false, nil
 			}
-			toWide, toNarrow := slices.Compare(m.rank(match), m.rank(wide)), slices.Compare(m.rank(match), m.rank(narrow))
-			if toWide < 0 || toWide == 0 && !before || toNarrow > 0 || !m.overlap(match, narrow) {
+			toWide, toNarrow := slices.Compare(m.rank(match), m.rank(n.wide)), slices.Compare(m.rank(match), m.rank(n.narrow))
+			if toWide < 0 || toWide == 0 && !before || toNarrow > 0 || toNarrow == 0 && !n.first || !m.overlap(match, n.narrow) {
 				continue
 			}
-			some = true
-			all = all || m.contains(match, narrow)
+			some = other
+			all = all || m.contains(match, n.narrow)
 		}
 	}
 	return all, some
 }
+
+// same reports whether two are the same rule, not just equal ones.
+func same(a, b rule) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
 
 // isForeign reports whether a rule is of another tenant: the route is of another namespace, and nothing that the rule names is in the Rollout's.
 func (r *route) isForeign(other rule) bool {
@@ -279,8 +291,9 @@ func asName(managed string) string {
 	return "route"
 }
 
-// tooMany says which limit of the API server the rules would break.
-func (r *route) tooMany(added []managedRule) string {
+// tooMany says which limit of the API server the rules would break, with the remedies: for all rules, and for the matches of one. What is added is
+// called by that name.
+func (r *route) tooMany(added []managedRule, name, fewerRules, fewerMatches string) string {
 	rules, matches := len(r.rules)+len(r.managed)+len(added), 0
 	count := func(entry any) {
 		if of, ok := entry.(rule); ok {
@@ -298,14 +311,14 @@ func (r *route) tooMany(added []managedRule) string {
 		return ""
 	}
 	if rules > maxRules {
-		return fmt.Sprintf("with them it would have %d rules, and the Gateway API allows %d: split the route, or use fewer managed routes", rules, maxRules)
+		return fmt.Sprintf("with %s it would have %d rules, and the Gateway API allows %d: split the route, or %s", name, rules, maxRules, fewerRules)
 	}
 	if matches > maxMatches {
-		return fmt.Sprintf("with them it would have %d matches, and the Gateway API allows %d: split the route, or use fewer managed routes", matches, maxMatches)
+		return fmt.Sprintf("with %s it would have %d matches, and the Gateway API allows %d: split the route, or %s", name, matches, maxMatches, fewerRules)
 	}
 	for _, m := range added {
 		if list := m.rule["matches"].([]any); len(list) > maxMatchesOfARule {
-			return fmt.Sprintf("one of the rules would have %d matches, and the Gateway API allows %d: use fewer matches in the step", len(list), maxMatchesOfARule)
+			return fmt.Sprintf("one of the rules would have %d matches, and the Gateway API allows %d: %s", len(list), maxMatchesOfARule, fewerMatches)
 		}
 	}
 	return ""

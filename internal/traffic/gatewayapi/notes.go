@@ -12,8 +12,12 @@ import (
 
 // mark is what a Rollout has put into a route beyond weights.
 type mark struct {
-	// Rules are the fingerprints of its managed rules.
+	// Rules are the fingerprints of the rules of its managed routes.
 	Rules []string `json:"rules,omitempty"`
+	// Sessions are the fingerprints of those that keep clients on a version.
+	Sessions []string `json:"sessions,omitempty"`
+	// Cookie is the one that its backendRefs set.
+	Cookie string `json:"cookie,omitempty"`
 	// Services are those beside the stable one that it gives weight to, each with the outlines of the rules into which it was put.
 	Services map[string][]string `json:"services,omitempty"`
 	// Stable is the Service that has the rest, while there are others.
@@ -22,18 +26,24 @@ type mark struct {
 	Label string `json:"label,omitempty"`
 }
 
-func (m mark) empty() bool { return len(m.Rules) == 0 && len(m.Services) == 0 && m.Label == "" }
+func (m mark) empty() bool {
+	return len(m.Rules) == 0 && len(m.Sessions) == 0 && len(m.Services) == 0 && m.Label == ""
+}
 
 func readNotes(o *unstructured.Unstructured) note.Notes[mark] {
 	return note.Read[mark](o, v1alpha1.GatewayAPINotesAnnotation)
 }
 
-// ruleOwners are the owners of managed rules by the fingerprints of these.
-func (r *route) ruleOwners() map[string][]string {
-	all := map[string][]string{}
+// adders are who added managed rules, by the fingerprints of these.
+func (r *route) adders() map[string][]adder {
+	all := map[string][]adder{}
 	for _, owner := range r.notes.Owners() {
-		for _, print := range r.notes.Of(owner).Rules {
-			all[print] = append(all[print], namePrefix(owner))
+		noted := r.notes.Of(owner)
+		for _, print := range noted.Rules {
+			all[print] = append(all[print], adder{namePrefix(owner), false})
+		}
+		for _, print := range noted.Sessions {
+			all[print] = append(all[print], adder{namePrefix(owner), true})
 		}
 	}
 	return all

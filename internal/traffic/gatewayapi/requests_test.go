@@ -3,6 +3,7 @@ package gatewayapi
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 type request struct {
 	path, method string
 	headers      map[string]string
+	query        string // the parameter q, empty for none
 }
 
 // Whatever the rules of a route, a mirror route with a path or method changes the way of no request, and one with headers only, like a
@@ -105,7 +107,7 @@ func randomCondition(random *rand.Rand) traffic.RequestMatch {
 }
 
 func randomRequest(random *rand.Rand) request {
-	r := request{one(random, append(paths, "/a/b/c", "/c")...), one(random, "GET", "PUT", "POST"), map[string]string{}}
+	r := request{path: one(random, append(paths, "/a/b/c", "/c")...), method: one(random, "GET", "PUT", "POST"), headers: map[string]string{}}
 	for _, header := range []string{"X", "Y", "Z", "Beta"} {
 		if random.IntN(2) == 0 {
 			r.headers[header] = one(random, "1", "2")
@@ -154,12 +156,94 @@ func matched(match map[string]any, r request) bool {
 	if m := match["method"]; m != nil && m != r.method {
 		return false
 	}
+	for _, q := range listOf(match["queryParams"]) {
+		if r.query != q["value"] {
+			return false
+		}
+	}
 	for _, h := range listOf(match["headers"]) {
-		if r.headers[h["name"].(string)] != h["value"] {
+		value := r.headers[h["name"].(string)]
+		if isExact(h) && value != h["value"] || !isExact(h) && !regexp.MustCompile(h["value"].(string)).MatchString(value) {
 			return false
 		}
 	}
 	return true
+}
+
+// Whatever the rules of a route, the rules of sessions change the way of no request without the cookie, and of none that goes elsewhere. A client with
+// the cookie of a version goes there where requests are split, and to the canary where a header route sends it there.
+func TestSessionsAndRequests(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	kept, elsewhere, byHeader, refused := 0, 0, 0, 0
+	for range 5000 {
+		route := withQueries(random, randomRoute(random))
+		var routes []traffic.Route
+		if random.IntN(2) == 0 {
+			match := traffic.HeaderMatch{Header: one(random, "Beta", "X"), Value: traffic.StringMatch{Kind: traffic.Exact, Value: "1"}}
+			routes = append(routes, traffic.HeaderRoute{Name: "beta", Match: []traffic.HeaderMatch{match}})
+		}
+		without, problems := renderSessions(route, spec.Sessions{}, routes)
+		if len(problems) > 0 {
+			continue // it may have no rule to split
+		}
+		with, problems := renderSessions(route, spec.Sessions{Cookie: "v", MaxAge: 600}, routes)
+		if len(problems) > 0 {
+			refused++
+			continue
+		}
+		for range 10 {
+			r := randomRequest(random)
+			r.query = one(random, "", "1", "2")
+			cookie := one(random, "", "v=aaa", "a=b; v=bbb", "v=other", "vv=aaa", "v=aaab")
+			r.headers["Cookie"] = cookie
+			before := destinations(pick(without, r))
+			wanted := before
+			if slices.Equal(before, []string{"stable", "canary"}) {
+				switch cookie {
+				case "v=aaa":
+					wanted = []string{"stable"}
+					kept++
+				case "a=b; v=bbb":
+					wanted = []string{"canary"}
+					kept++
+				}
+			} else if slices.Equal(before, []string{"canary"}) {
+				byHeader++
+			} else if len(before) > 0 {
+				elsewhere++
+			}
+			if got := destinations(pick(with, r)); !slices.Equal(got, wanted) {
+				t.Fatalf("%+v goes to %v, and with sessions to %v instead of %v\n%v\n%s", r, before, got, wanted, routes, cmp.Diff(without, with))
+			}
+		}
+	}
+	t.Logf("%d kept, %d elsewhere, %d by a header, %d routes refused", kept, elsewhere, byHeader, refused)
+	if kept < 1000 || elsewhere < 1000 || byHeader < 1000 || refused < 20 || refused > 2500 {
+		t.Errorf("%d kept, %d elsewhere, %d by a header, %d routes refused: the test tries too little", kept, elsewhere, byHeader, refused)
+	}
+}
+
+// withQueries has some matches of a route ask for a parameter.
+func withQueries(random *rand.Rand, route *unstructured.Unstructured) *unstructured.Unstructured {
+	for _, rule := range listOf(route.Object["spec"].(map[string]any)["rules"]) {
+		for _, match := range listOf(rule["matches"]) {
+			if random.IntN(4) == 0 {
+				match["queryParams"] = []any{map[string]any{"name": "q", "type": exact, "value": one(random, "1", "2")}}
+			}
+		}
+	}
+	return route
+}
+
+// renderSessions renders a route with a fifth of the traffic on the canary.
+func renderSessions(route *unstructured.Unstructured, s spec.Sessions, routes []traffic.Route) ([]map[string]any, []spec.Problem) {
+	g := spec.GatewayAPI{Namespace: "shop", Routes: []spec.GatewayRoute{{Kind: spec.HTTPRoute, Name: "web", Managed: true}}, Sessions: s}
+	want := traffic.Split{
+		Max: 100, Stable: traffic.Destination{Service: "stable", Hash: "aaa", Weight: 80}, Canary: traffic.Destination{Service: "canary", Hash: "bbb", Weight: 20}, Routes: routes,
+	}
+	key := traffic.KeyOf(route)
+	out, problems := New(traffic.Owner{Namespace: "shop", Name: "web"}, g, spec.Policy{}).Render(want, traffic.Objects{key: route})
+	return listOf(out[key].Object["spec"].(map[string]any)["rules"]), problems
 }
 
 func fits(r request, m traffic.RequestMatch) bool {

@@ -26,7 +26,7 @@ type route struct {
 	notes    note.Notes[mark]
 	// mine is what is noted for this Rollout.
 	mine mark
-	// managed are the rules of managed routes, this Rollout's and those of others.
+	// managed are the rules that Rollouts added, this one and others: those of managed routes, and those of sessions.
 	managed []managedRule
 	// rules are all others. What is no rule at all stays what it is.
 	rules []any
@@ -42,25 +42,27 @@ type managedRule struct {
 	// a route must want the same order.
 	owner string
 	rule  rule
+	// session: it keeps clients on a version, and stands after all other rules.
+	session bool
 }
 
 func open(owner traffic.Owner, object *unstructured.Unstructured) *route {
 	r := &route{owner: owner, original: object, object: object.DeepCopy()}
 	r.notes = readNotes(r.object)
 	r.mine = r.notes.Of(owner)
-	noted := r.ruleOwners()
+	noted := r.adders()
 	for _, entry := range r.list() { // a note that is for a rule with a name says nothing about one without
 		if of, ok := entry.(rule); ok {
 			if name, _ := of["name"].(string); name != "" {
-				if owner, managed := ownerOfName(name); managed {
-					strike(noted, fingerprint(of), owner)
+				if a, managed := adderOfName(name); managed {
+					strike(noted, fingerprint(of), a)
 				}
 			}
 		}
 	}
 	for _, entry := range r.list() {
-		if owner, ok := r.managedBy(entry, noted); ok {
-			r.managed = append(r.managed, managedRule{owner, entry.(rule)})
+		if by, ok := r.managedBy(entry, noted); ok {
+			r.managed = append(r.managed, managedRule{by.owner, entry.(rule), by.session})
 		} else {
 			r.rules = append(r.rules, entry)
 		}
@@ -69,27 +71,33 @@ func open(owner traffic.Owner, object *unstructured.Unstructured) *route {
 }
 
 // managedBy tells whose managed rule it is, by its name, and where there is no name, by what is noted. Each note stands for one rule.
-func (r *route) managedBy(entry any, noted map[string][]string) (string, bool) {
+func (r *route) managedBy(entry any, noted map[string][]adder) (adder, bool) {
 	of, ok := entry.(rule)
 	if !ok {
-		return "", false
+		return adder{}, false
 	}
 	if name, _ := of["name"].(string); name != "" {
-		return ownerOfName(name)
+		return adderOfName(name)
 	}
 	print := fingerprint(of)
-	owners := noted[print]
-	if len(owners) == 0 {
-		return "", false
+	adders := noted[print]
+	if len(adders) == 0 {
+		return adder{}, false
 	}
-	noted[print] = owners[1:]
-	r.nameless = r.nameless || owners[0] == namePrefix(r.owner)
-	return owners[0], true
+	noted[print] = adders[1:]
+	r.nameless = r.nameless || adders[0].owner == namePrefix(r.owner)
+	return adders[0], true
 }
 
-// strike takes one note of an owner's off the list.
-func strike(noted map[string][]string, print, owner string) {
-	if i := slices.Index(noted[print], owner); i >= 0 {
+// adder is who added a rule: the prefix of its names, and whether it did so for sessions.
+type adder struct {
+	owner   string
+	session bool
+}
+
+// strike takes one note of an adder's off the list.
+func strike(noted map[string][]adder, print string, by adder) {
+	if i := slices.Index(noted[print], by); i >= 0 {
 		noted[print] = slices.Delete(noted[print], i, i+1)
 	}
 }
@@ -101,21 +109,18 @@ func (r *route) list() []any {
 	return list
 }
 
-// dropManaged takes this Rollout's managed rules away.
+// dropManaged takes this Rollout's managed rules away, those of sessions included.
 func (r *route) dropManaged() {
 	r.managed = slices.DeleteFunc(r.managed, func(m managedRule) bool { return m.owner == namePrefix(r.owner) })
-	r.mine.Rules = nil
+	r.mine.Rules, r.mine.Sessions = nil, nil
 }
 
 // close puts the route together again. If nothing has changed it is the original itself.
 func (r *route) close() *unstructured.Unstructured {
 	if r.list() != nil {
 		slices.SortStableFunc(r.managed, func(a, b managedRule) int { return cmp.Compare(a.owner, b.owner) })
-		rules := make([]any, 0, len(r.managed)+len(r.rules))
-		for _, m := range r.managed {
-			rules = append(rules, m.rule)
-		}
-		r.object.Object["spec"].(map[string]any)["rules"] = append(rules, r.rules...)
+		rules := slices.Concat(r.added(false), r.rules, r.added(true))
+		r.object.Object["spec"].(map[string]any)["rules"] = rules
 	}
 	r.notes.Set(r.owner, r.mine)
 	r.notes.Write(r.object)
@@ -125,23 +130,37 @@ func (r *route) close() *unstructured.Unstructured {
 	return r.object
 }
 
+// added are the rules of sessions, or all other rules that Rollouts added.
+func (r *route) added(sessions bool) []any {
+	all := []any{} // a list without rules stays a list
+	for _, m := range r.managed {
+		if m.session == sessions {
+			all = append(all, m.rule)
+		}
+	}
+	return all
+}
+
+// maxRolloutName is how much of a Rollout's name is repeated, which leaves room for the rest of the name of a rule.
+const maxRolloutName = 160
+
 // namePrefix begins the names of a Rollout's managed rules. Namespaces have no dots, and dots in the name of a Rollout are replaced, so
 // that no prefix is one of another.
 func namePrefix(o traffic.Owner) string {
 	name := o.Name
-	if strings.Contains(name, ".") {
-		name = strings.ReplaceAll(name, ".", "-") + "-" + short(name)
+	if strings.Contains(name, ".") || len(name) > maxRolloutName {
+		name = strings.ReplaceAll(name[:min(len(name), maxRolloutName)], ".", "-") + "-" + short(name)
 	}
 	return fmt.Sprintf("sluice.%s.%s.", o.Namespace, name)
 }
 
-// ownerOfName reads the prefix from the name of a managed rule.
-func ownerOfName(name string) (string, bool) {
+// adderOfName reads the prefix from the name of a managed rule, and whether it is one of sessions.
+func adderOfName(name string) (adder, bool) {
 	parts := strings.SplitN(name, ".", 4)
 	if len(parts) < 4 || parts[0] != "sluice" {
-		return "", false
+		return adder{}, false
 	}
-	return strings.Join(parts[:3], ".") + ".", true
+	return adder{strings.Join(parts[:3], ".") + ".", isSessionName(parts[3])}, true
 }
 
 // fingerprint is what a managed rule is known by that has lost its name: the requests that it takes, and the Services that they and copies

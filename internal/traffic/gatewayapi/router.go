@@ -105,12 +105,14 @@ func (r router) render(all *problems, in spec.GatewayRoute, want traffic.Split, 
 		route.dropNamedByPlugin(want)
 	}
 	route.dropManaged()
+	route.dropCookies(r.spec.Sessions, want)
 	if !route.weigh(want) {
 		p.add(in.Field, "%s %q has no rule with a backendRef to the stable Service %q of namespace %s: add one", in.Kind, in.Name, want.Stable.Service, r.owner.Namespace)
 	}
 	if takesRules(in) {
 		route.addManaged(p, in, want)
 	}
+	route.keepSessions(p, in, r.spec.Sessions, want)
 	if value, taken := route.label(r.spec, want.InProgress); taken {
 		p.add(in.Field, "%s %q has the label %s: %s already, which is not this controller's: choose another %s.inProgressLabelKey, or remove the label",
 			in.Kind, in.Name, r.spec.InProgressKey, value, r.spec.Field)
@@ -129,6 +131,7 @@ func (r router) Release(object *unstructured.Unstructured) *unstructured.Unstruc
 	}
 	route := open(r.owner, object)
 	route.dropManaged()
+	route.dropCookies(spec.Sessions{}, traffic.Split{})
 	route.dropAdded()
 	route.label(spec.GatewayAPI{}, false)
 	return route.close()

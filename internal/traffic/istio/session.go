@@ -42,19 +42,23 @@ func (s *service) dropSessions() {
 		name, _ := of["name"].(string)
 		return isSession(entry) && strings.HasPrefix(name, sessionPrefix(s.owner))
 	})
-	ours := slices.DeleteFunc([]string{s.mine.Cookie, s.spec.Sessions.Cookie}, func(name string) bool { return name == "" })
+	ours := []string{s.mine.Cookie, s.spec.Sessions.Cookie}
 	for _, entry := range s.http {
 		of, _ := entry.(route)
 		for _, d := range destinations(of) {
 			to, _ := d.(map[string]any)
 			text, _ := cookieOf(to).(string)
-			if slices.ContainsFunc(ours, func(name string) bool { return strings.HasPrefix(text, name+"=") }) {
+			found := isCookie.FindStringSubmatch(text)
+			if is, _ := s.partOf(d); found != nil && slices.Contains(ours, found[1]) && (is == canary || is == stable || s.noted(d) != foreign) {
 				dropCookie(to)
 			}
 		}
 	}
 	s.mine.Cookie = ""
 }
+
+// isCookie fits what is set, the name of the cookie being its first part.
+var isCookie = regexp.MustCompile(`^([A-Za-z0-9._-]+)=[A-Za-z0-9._-]+; Path=/; Max-Age=[0-9]+; HttpOnly; SameSite=Lax$`)
 
 // keepSessions adds the session routes and the cookies of the chosen http routes. It says why it cannot.
 func (s *service) keepSessions(chosen []place) string {

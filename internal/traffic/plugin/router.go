@@ -70,6 +70,13 @@ func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Object
 	key := r.ref().Key()
 	asked := text(r.asked(want))
 	object := have[key]
+	if r.spec.Sessions.Cookie != "" && want.Canary.Weight > 0 && want.Canary.Weight < want.Max {
+		out := traffic.Objects{}
+		if object != nil {
+			out[key] = object
+		}
+		return out, []spec.Problem{{Field: r.spec.Field, Text: "its binary cannot keep clients on a version: remove trafficRouting.sessionAffinity, or preferBinary of the plugin in the ConfigMap " + v1alpha1.ConfigMapName}}
+	}
 	if object != nil {
 		if inForce, _, _ := unstructured.NestedString(object.Object, "spec", "asked"); inForce == asked {
 			return traffic.Objects{key: object}, nil

@@ -55,8 +55,13 @@ var mutants = map[string]struct {
 		of:    releasing(func(_, _ *unstructured.Unstructured) *unstructured.Unstructured { return nil }),
 		could: hasPeoplesObject,
 	},
-	"releases twice":                 {of: releasing(func(_, after *unstructured.Unstructured) *unstructured.Unstructured { return after.DeepCopy() }), could: hasPeoplesObject},
-	"leaves the weights as they are": {of: func(m mutant) mutant { m.stays = true; return m }, could: returns},
+	"releases twice": {of: releasing(func(_, after *unstructured.Unstructured) *unstructured.Unstructured { return after.DeepCopy() }), could: hasPeoplesObject},
+	"takes the cookies of one version for those of the other": {of: wanting(func(want *traffic.Split) {
+		want.Stable.Hash, want.Canary.Hash = want.Canary.Hash, want.Stable.Hash
+	}), could: keepsClients},
+	"forgets the clients":                     {of: wanting(func(want *traffic.Split) { want.Stable.Hash = "" }), could: keepsClients},
+	"keeps clients on a version that is gone": {of: keepsFirst, could: keepsClients},
+	"leaves the weights as they are":          {of: func(m mutant) mutant { m.stays = true; return m }, could: returns},
 }
 
 func takesRoutes(s conformance.Subject) bool {
@@ -69,6 +74,8 @@ func cannotAll(s conformance.Subject) bool {
 }
 
 func hasPeoplesObject(s conformance.Subject) bool { return !s.MakesRoute }
+
+func keepsClients(s conformance.Subject) bool { return s.Sessions != nil }
 
 func returns(s conformance.Subject) bool {
 	_, ok := s.Router.(traffic.Returner)
@@ -174,6 +181,19 @@ func keepsRoutes(m mutant) mutant {
 	return m
 }
 
+// keepsFirst knows versions by the hashes that it saw first.
+func keepsFirst(m mutant) mutant {
+	var canary, stable string
+	m.want = func(want traffic.Split, _ traffic.Features) traffic.Split {
+		if canary == "" {
+			canary, stable = want.Canary.Hash, want.Stable.Hash
+		}
+		want.Canary.Hash, want.Stable.Hash = canary, stable
+		return want
+	}
+	return m
+}
+
 func forgetsExperiments(m mutant) mutant {
 	m.want = func(want traffic.Split, _ traffic.Features) traffic.Split {
 		for _, d := range want.Additional {
@@ -224,16 +244,17 @@ func removeLabels(have, out traffic.Objects) {
 func TestFaultsOfRoutersAreFound(t *testing.T) {
 	owner := subjects.Rollout("shop")
 	all := map[string]conformance.Subject{
-		"gatewayAPI":         subjects.GatewayAPI(owner, subjects.InMemory(subjects.Routes, "shop"), 20),
-		"istio":              subjects.Istio(owner, subjects.InMemory(subjects.Services, "shop"), 20),
-		"istio, by subsets":  subjects.IstioSubsets(owner, subjects.InMemory(subjects.Services, "shop"), 20),
-		"istio, by sessions": subjects.IstioSessions(owner, subjects.InMemory(subjects.Services, "shop"), 20),
-		"nginx":              subjects.Nginx(owner, subjects.InMemory(subjects.Ingresses, "shop"), 20),
-		"alb":                subjects.ALB(owner, subjects.InMemory(subjects.ALBIngresses, "shop"), 20),
-		"apisix":             subjects.Apisix(owner, subjects.InMemory(subjects.ApisixRoutes, "shop"), 20),
-		"smi":                subjects.SMI(owner, subjects.InMemory(subjects.TrafficSplits, "shop"), 20),
-		"ambassador":         subjects.Ambassador(owner, subjects.InMemory(subjects.Mappings, "shop"), 20),
-		"traefik":            subjects.Traefik(owner, subjects.InMemory(subjects.TraefikServices, "shop"), 20),
+		"gatewayAPI, by sessions": subjects.GatewaySessions(owner, subjects.InMemory(subjects.Routes, "shop"), 20),
+		"gatewayAPI":              subjects.GatewayAPI(owner, subjects.InMemory(subjects.Routes, "shop"), 20),
+		"istio":                   subjects.Istio(owner, subjects.InMemory(subjects.Services, "shop"), 20),
+		"istio, by subsets":       subjects.IstioSubsets(owner, subjects.InMemory(subjects.Services, "shop"), 20),
+		"istio, by sessions":      subjects.IstioSessions(owner, subjects.InMemory(subjects.Services, "shop"), 20),
+		"nginx":                   subjects.Nginx(owner, subjects.InMemory(subjects.Ingresses, "shop"), 20),
+		"alb":                     subjects.ALB(owner, subjects.InMemory(subjects.ALBIngresses, "shop"), 20),
+		"apisix":                  subjects.Apisix(owner, subjects.InMemory(subjects.ApisixRoutes, "shop"), 20),
+		"smi":                     subjects.SMI(owner, subjects.InMemory(subjects.TrafficSplits, "shop"), 20),
+		"ambassador":              subjects.Ambassador(owner, subjects.InMemory(subjects.Mappings, "shop"), 20),
+		"traefik":                 subjects.Traefik(owner, subjects.InMemory(subjects.TraefikServices, "shop"), 20),
 	}
 	for _, example := range subjects.CustomExamples() {
 		world := func(t testing.TB) conformance.World { return conformance.Memory(subjects.Routing(t, example, "shop")) }

@@ -59,6 +59,20 @@ func GatewayAPI(owner traffic.Owner, world func(testing.TB) conformance.World, s
 	return conformance.Subject{Router: gatewayapi.New(owner, g, spec.Policy{}), World: world, Weights: WeightsOfRoutes, Bare: bareRoute, Splits: splits}
 }
 
+// GatewaySessions is the router of the Gateway API, with HTTPRoutes whose clients stay on a version.
+func GatewaySessions(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
+	g := spec.GatewayAPI{
+		Field: routing + ".gatewayAPI", Namespace: owner.Namespace, Sessions: spec.Sessions{Cookie: "sluice-web", MaxAge: 600},
+		InProgressKey: "rollouts.argoproj.io/gatewayapi-canary", InProgressValue: "in-progress",
+	}
+	for i, name := range []string{"web", "shared"} {
+		g.Routes = append(g.Routes, spec.GatewayRoute{Field: fmt.Sprintf("%s.httpRoutes[%d].name", g.Field, i), Kind: spec.HTTPRoute, Name: name, Managed: true})
+	}
+	return conformance.Subject{
+		Router: gatewayapi.New(owner, g, spec.Policy{}), World: world, Weights: WeightsOfRoutes, Sessions: SessionsOfRoutes, Bare: bareRoute, Splits: splits,
+	}
+}
+
 // Nginx is the router of ingress-nginx, with two Ingresses.
 func Nginx(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	n := spec.Nginx{
@@ -92,7 +106,9 @@ func IstioSubsets(owner traffic.Owner, world func(testing.TB) conformance.World,
 func IstioSessions(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	i := spec.Istio{Field: routing + ".istio", VirtualServices: virtualServices(owner, "web", "legacy"), Sessions: spec.Sessions{Cookie: "sluice-web", MaxAge: 600}}
 	i.VirtualServices[1].Routes = []string{"first", "third"}
-	return istioSubject(owner, i, world, splits)
+	subject := istioSubject(owner, i, world, splits)
+	subject.Sessions = SessionsOfVirtualServices
+	return subject
 }
 
 func virtualServices(owner traffic.Owner, names ...string) (all []spec.IstioVirtualService) {
@@ -141,7 +157,7 @@ func istioRoutes(o *unstructured.Unstructured) []map[string]any {
 		list, _ := of[protocol].([]any)
 		for _, entry := range list {
 			route := entry.(map[string]any)
-			if name, _ := route["name"].(string); !strings.HasPrefix(name, "sluice-session.") { // those are of one version each
+			if !sessionRoute(route) { // those are of one version each
 				all = append(all, route)
 			}
 		}
@@ -161,7 +177,7 @@ func bareService(o *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
-// WeightsOfRoutes reads the weights of each rule that names the stable Service, other than those of header routes.
+// WeightsOfRoutes reads the weights of each rule that names the stable Service, other than those of header routes and sessions.
 func WeightsOfRoutes(objects traffic.Objects) []map[string]int64 {
 	var all []map[string]int64
 	for _, o := range objects {
@@ -189,6 +205,9 @@ func backendRefs(o *unstructured.Unstructured) [][]map[string]any {
 	rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules") // none is none
 	var all [][]map[string]any
 	for _, rule := range rules {
+		if cookieOfRule(rule) != "" { // of one version each
+			continue
+		}
 		var refs []map[string]any
 		list, _ := rule.(map[string]any)["backendRefs"].([]any)
 		for _, ref := range list {
