@@ -198,18 +198,18 @@ func TestSessionsAndRequests(t *testing.T) {
 			r.headers["Cookie"] = cookie
 			before := destinations(pick(without, r))
 			wanted := before
-			if slices.Equal(before, []string{"stable", "canary"}) {
-				switch cookie {
-				case "v=aaa":
-					wanted = []string{"stable"}
-					kept++
-				case "a=b; v=bbb":
-					wanted = []string{"canary"}
-					kept++
-				}
-			} else if slices.Equal(before, []string{"canary"}) {
+			split := slices.Equal(before, []string{"stable", "canary"})
+			switch {
+			case split && cookie == "v=aaa":
+				wanted = []string{"stable"}
+				kept++
+			case split && cookie == "a=b; v=bbb":
+				wanted = []string{"canary"}
+				kept++
+			case split:
+			case slices.Equal(before, []string{"canary"}):
 				byHeader++
-			} else if len(before) > 0 {
+			case len(before) > 0:
 				elsewhere++
 			}
 			if got := destinations(pick(with, r)); !slices.Equal(got, wanted) {
