@@ -117,6 +117,7 @@ func (r *RolloutReconciler) record(ctx context.Context, rec plan.Record) error {
 		return nil
 	}
 	was, is := own.Status, rec.To.Status
+	r.balancers.report(rec.From, &is)
 	if !unreadable {
 		was, is = differing(was, is)
 	}

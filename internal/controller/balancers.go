@@ -30,7 +30,7 @@ const (
 // Balancers is asked how the load balancers of an Ingress forward, and whether pods are registered in target groups. It says what is missing, if
 // anything is.
 type Balancers interface {
-	Missing(ctx context.Context, q elb.Question) (string, error)
+	Forwards(ctx context.Context, q elb.Question) (elb.Answer, error)
 	Unregistered(ctx context.Context, groups []elb.Group) (string, error)
 }
 
@@ -58,6 +58,8 @@ type balance struct {
 	missing   string
 	// told is set when an event has said what is missing.
 	told bool
+	// found is the last answer that named the load balancer, whatever was asked.
+	found elb.Answer
 }
 
 // standing is what AWS says about an Ingress, as far as it is known, and when to ask again. Whatever AWS does not say is not in force.
@@ -74,18 +76,21 @@ func (b *balancers) standing(rollout types.NamespacedName, object *unstructured.
 		q.Targets = append(q.Targets, elb.Target{Service: f.Service, Port: f.Port, Weight: int32(min(max(f.Weight, 0), 999))}) //nolint:gosec // AWS' own range
 	}
 	missing, again := b.ask(rollout, object.GetName(), fmt.Sprintf("AWS to confirm the weights of Ingress %q", object.GetName()), q,
-		func(ctx context.Context) (string, error) { return b.aws.Missing(ctx, q) })
+		func(ctx context.Context) (elb.Answer, error) { return b.aws.Forwards(ctx, q) })
 	return traffic.Standing{Awaited: missing}, again
 }
 
 // registered is what AWS says about who is registered in target groups, as far as it is known, and when to ask again.
 func (b *balancers) registered(rollout types.NamespacedName, groups []elb.Group) (string, time.Duration) {
 	return b.ask(rollout, targetsKey, "AWS to confirm that pods are registered in their target groups", groups,
-		func(ctx context.Context) (string, error) { return b.aws.Unregistered(ctx, groups) })
+		func(ctx context.Context) (elb.Answer, error) {
+			missing, err := b.aws.Unregistered(ctx, groups)
+			return elb.Answer{Missing: missing}, err
+		})
 }
 
 // ask returns what is missing and when to ask again: nothing and never, if AWS has confirmed what the question says, and not long ago.
-func (b *balancers) ask(rollout types.NamespacedName, key, unanswered string, question any, aws func(context.Context) (string, error)) (string, time.Duration) {
+func (b *balancers) ask(rollout types.NamespacedName, key, unanswered string, question any, aws func(context.Context) (elb.Answer, error)) (string, time.Duration) {
 	text, err := json.Marshal(question)
 	if err != nil {
 		return err.Error(), balancerAgain
@@ -94,7 +99,7 @@ func (b *balancers) ask(rollout types.NamespacedName, key, unanswered string, qu
 	defer b.mu.Unlock()
 	one := b.of(rollout, key)
 	if one.question != string(text) {
-		*one = balance{question: string(text), missing: unanswered, told: one.told}
+		*one = balance{question: string(text), missing: unanswered, told: one.told, found: one.found}
 	}
 	fresh := !one.at.IsZero() && b.clock.Since(one.at) < balancerAgain
 	if fresh && one.confirmed {
@@ -131,10 +136,10 @@ func (b *balancers) of(rollout types.NamespacedName, key string) *balance {
 	return b.known[rollout][key]
 }
 
-func (b *balancers) carryOut(rollout types.NamespacedName, key, question string, aws func(context.Context) (string, error)) {
+func (b *balancers) carryOut(rollout types.NamespacedName, key, question string, aws func(context.Context) (elb.Answer, error)) {
 	ctx, cancel := context.WithTimeout(context.Background(), longestQuestion)
 	defer cancel()
-	missing, err := "", errBroken
+	answer, err := elb.Answer{}, errBroken
 	defer func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -143,14 +148,17 @@ func (b *balancers) carryOut(rollout types.NamespacedName, key, question string,
 		if one == nil || one.question != question {
 			return
 		}
-		one.pending, one.at, one.confirmed, one.missing = false, b.clock.Now(), err == nil && missing == "", missing
+		one.pending, one.at, one.confirmed, one.missing = false, b.clock.Now(), err == nil && answer.Missing == "", answer.Missing
 		one.told = one.told && !one.confirmed
+		if err == nil && answer.Balancer != "" {
+			one.found = answer
+		}
 		if err != nil {
 			text := "AWS to answer: " + clean.Text(err.Error())
 			one.missing = strings.ToValidUTF8(text[:min(len(text), longestMissing)], "…")
 		}
 	}()
-	missing, err = aws(ctx)
+	answer, err = aws(ctx)
 }
 
 // keep forgets what is known of Ingresses that a Rollout names no more; without any it forgets the Rollout.

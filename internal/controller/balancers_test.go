@@ -7,13 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/elb"
+	"github.com/sluice-delivery/sluice/internal/elb/elbtest"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
+	"github.com/sluice-delivery/sluice/internal/traffic/alb"
 )
 
 var rolloutKey = types.NamespacedName{Namespace: "shop", Name: "web"}
@@ -25,9 +28,9 @@ type scriptedAWS struct {
 	err     error
 }
 
-func (s *scriptedAWS) Missing(_ context.Context, q elb.Question) (string, error) {
+func (s *scriptedAWS) Forwards(_ context.Context, q elb.Question) (elb.Answer, error) {
 	s.asked = append(s.asked, q)
-	return s.missing, s.err
+	return elb.Answer{Missing: s.missing, Balancer: elbtest.Balancer, Groups: map[string]string{"c": elbtest.Group("c"), "s": elbtest.Group("s")}}, s.err
 }
 
 func (s *scriptedAWS) Unregistered(context.Context, []elb.Group) (string, error) {
@@ -121,5 +124,62 @@ func TestFewQuestionsToAWS(t *testing.T) {
 	answer()
 	if n := len(aws.asked); n != mostQuestions {
 		t.Errorf("%d questions", n)
+	}
+}
+
+// The status names what AWS has told about load balancers, in the order of the Ingresses, by the parts that Services play. What this process has not
+// asked about stays, and what the spec no longer names goes, as everything does without verification.
+func TestBalancersInTheStatus(t *testing.T) {
+	entry := func(ingress, canary, stable string) v1alpha1.ALBStatus {
+		return alb.Status(ingress, elbtest.Balancer, elbtest.Group(canary), elbtest.Group(stable))
+	}
+	recorded := []v1alpha1.ALBStatus{entry("gone", "c", "s"), entry("b", "old", "old")}
+	weights := func(canary, stable string) *v1alpha1.TrafficWeights {
+		return &v1alpha1.TrafficWeights{Canary: v1alpha1.WeightDestination{ServiceName: canary}, Stable: v1alpha1.WeightDestination{ServiceName: stable}}
+	}
+	for name, c := range map[string]struct {
+		ingresses, asked []string
+		recorded         []v1alpha1.ALBStatus
+		weights          *v1alpha1.TrafficWeights
+		off              bool
+		want             []v1alpha1.ALBStatus
+	}{
+		"nothing is known":           {ingresses: []string{"a"}},
+		"of all Ingresses, in order": {ingresses: []string{"b", "a"}, asked: []string{"a", "b"}, want: []v1alpha1.ALBStatus{entry("b", "c", "s"), entry("a", "c", "s")}},
+		"ping-pong":                  {ingresses: []string{"a"}, asked: []string{"a"}, weights: weights("s", "c"), want: []v1alpha1.ALBStatus{entry("a", "s", "c")}},
+		"other Services":             {ingresses: []string{"b"}, asked: []string{"b"}, weights: weights("x", "s"), recorded: recorded, want: recorded[1:]},
+		"after a restart":            {ingresses: []string{"a", "b"}, recorded: recorded, want: recorded[1:]},
+		"one of two is asked":        {ingresses: []string{"a", "b"}, asked: []string{"a"}, recorded: recorded, want: []v1alpha1.ALBStatus{entry("a", "c", "s"), recorded[1]}},
+		"without verification":       {ingresses: []string{"a", "b"}, recorded: recorded, off: true},
+		"without the router":         {recorded: recorded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, answer := newBalanced(t, &scriptedAWS{})
+			g.ro.Spec.Strategy.Canary.TrafficRouting.ALB.Ingress = ""
+			g.ro.Spec.Strategy.Canary.TrafficRouting.ALB.Ingresses = c.ingresses
+			g.ro.Spec.Strategy.Canary.CanaryService, g.ro.Spec.Strategy.Canary.StableService = "c", "s"
+			g.ro.Status.ALBs = c.recorded
+			for _, ingress := range c.asked {
+				g.route.SetName(ingress)
+				g.balancers.standing(rolloutKey, g.route)
+			}
+			answer()
+			if c.off {
+				g.balancers = nil
+			}
+			status := g.ro.Status
+			status.Canary.Weights = c.weights
+			g.balancers.report(g.ro, &status)
+			if diff := cmp.Diff(c.want, status.ALBs); diff != "" {
+				t.Error(diff)
+			}
+			var last *v1alpha1.ALBStatus
+			if len(c.want) > 0 {
+				last = &c.want[len(c.want)-1]
+			}
+			if diff := cmp.Diff(last, status.ALB); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

@@ -133,6 +133,13 @@ func (r *RolloutReconciler) carryOut(ctx context.Context, seen plan.Observed, ne
 		r.memory.recorded(key, seen.Now)
 		r.meters.Updated(&next.Record.From.Status, &next.Record.To.Status)
 	}
+	again, err := r.tellBalancers(ctx, seen, next)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if again > 0 {
+		next.Wake = earlier(next.Wake, seen.Now.Add(again))
+	}
 	if r.routes.waitsForConsent(ctx, seen) || r.routes.waitsForKind(seen.Rollout) {
 		next.Wake = earlier(next.Wake, seen.Now.Add(consentRetry))
 	}

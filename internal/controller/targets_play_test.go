@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,20 +32,16 @@ type targets struct {
 	aws *elbtest.Account
 }
 
-func targetARN(service string) string {
-	return "arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup/" + service + "/1"
-}
-
 // newTargets binds Services to target groups, and has the namespace's controllers ask the account.
 func newTargets(t *testing.T, ns *playtest.Namespace, services ...string) *targets {
 	t.Helper()
 	aws := &targets{t, ns, elbtest.New(t, elbtest.State{Ingress: ns.Name + "/web", Targets: map[string][]string{}})}
 	ns.Env = append(ns.Env, "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_ENDPOINT_URL="+aws.aws.URL)
 	for _, service := range services {
-		aws.aws.Set(func(s *elbtest.State) { s.Targets[targetARN(service)] = nil })
+		aws.aws.Set(func(s *elbtest.State) { s.Targets[elbtest.Group(service)] = nil })
 		binding := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "elbv2.k8s.aws/v1beta1", "kind": "TargetGroupBinding", "metadata": map[string]any{"namespace": ns.Name, "name": service},
-			"spec": map[string]any{"targetGroupARN": targetARN(service), "targetType": "ip", "serviceRef": map[string]any{"name": service, "port": int64(80)}},
+			"spec": map[string]any{"targetGroupARN": elbtest.Group(service), "targetType": "ip", "serviceRef": map[string]any{"name": service, "port": int64(80)}},
 		}}
 		if err := ns.Client.Create(t.Context(), binding); err != nil {
 			t.Fatal(err)
@@ -63,7 +61,7 @@ func (a *targets) register(service, hash string) {
 	for _, pod := range pods.Items {
 		all = append(all, net.JoinHostPort(pod.Status.PodIP, "80"))
 	}
-	a.aws.Set(func(s *elbtest.State) { s.Targets[targetARN(service)] = all })
+	a.aws.Set(func(s *elbtest.State) { s.Targets[elbtest.Group(service)] = all })
 }
 
 func (a *targets) waitFor(message string) *v1alpha1.Rollout {
@@ -143,6 +141,52 @@ func TestCanaryWaitsForTargetGroups(t *testing.T) {
 	ns.WaitForRollout("web", "to be Healthy on the second version", both(playtest.Healthy, revision("2"), func(ro *v1alpha1.Rollout) bool {
 		return ro.Status.Replicas == 2 && ro.Status.StableRS == second
 	}))
+}
+
+// Analyses read the target groups of both versions in the status: one in the background, which begins before any weight of the first update is asked
+// for, and one of a step. The status is written no more often than without verification, but for the one that the first analysis needs.
+func TestAnalysesReadTargetGroups(t *testing.T) {
+	t.Parallel()
+	ns, aws := newALB(t)
+	template := templateSpec("errors")
+	template.Args = []v1alpha1.Argument{{Name: "hash", ValueFrom: &v1alpha1.ValueFrom{FieldRef: &v1alpha1.FieldRef{FieldPath: "status.alb.canaryTargetGroup.fullName"}}}}
+	createObject(t, ns, &v1alpha1.AnalysisTemplate{ObjectMeta: metav1.ObjectMeta{Name: "errors", Namespace: ns.Name}, Spec: template})
+	ns.StartController("--aws-verify-target-group")
+	const reads = `{templates: [{templateName: errors}], args: [{name: hash, valueFrom: {fieldRef: {fieldPath: "status.albs[0].stableTargetGroup.fullName"}}}]}`
+	ns.CreateRollout(canary(2, `{stableService: web-stable, canaryService: web-canary, scaleDownDelaySeconds: 1, analysis: {templates: [{templateName: errors}]},
+  trafficRouting: {alb: {ingress: web, servicePort: 80}}, steps: [{setWeight: 50}, {analysis: `+reads+`}, {pause: {}}]}`))
+	first := ns.WaitForRollout("web", "to be Healthy", playtest.Healthy).Status.CurrentPodHash
+	aws.register("web-stable", first)
+	ns.SetImage("web", "nginx:2")
+	aws.register("web-canary", aws.waitFor(`to register the pods of Service "web-canary": 0 of 1 are registered`).Status.CurrentPodHash)
+	ro := ns.WaitForRollout("web", "to begin the analysis of its step", func(ro *v1alpha1.Rollout) bool {
+		return ro.Status.Canary.CurrentStepAnalysisRunStatus != nil && ro.Status.Canary.CurrentBackgroundAnalysisRunStatus != nil
+	})
+	ref := func(name, arn, fully string) v1alpha1.AwsResourceRef {
+		return v1alpha1.AwsResourceRef{Name: name, ARN: arn, FullName: fully}
+	}
+	want := v1alpha1.ALBStatus{
+		Ingress: "web", LoadBalancer: ref("web", elbtest.Balancer, "web/50dc6c495c0c9188"),
+		CanaryTargetGroup: ref("web-canary", elbtest.Group("web-canary"), "web-canary/1"), StableTargetGroup: ref("web-stable", elbtest.Group("web-stable"), "web-stable/1"),
+	}
+	if diff := cmp.Diff(&want, ro.Status.ALB) + cmp.Diff([]v1alpha1.ALBStatus{want}, ro.Status.ALBs); diff != "" {
+		t.Error(diff)
+	}
+	for name, group := range map[string]string{
+		ro.Status.Canary.CurrentBackgroundAnalysisRunStatus.Name: "web-canary/1", ro.Status.Canary.CurrentStepAnalysisRunStatus.Name: "web-stable/1",
+	} {
+		run := ns.WaitForAnalysisRun(name, "to have begun", func(*v1alpha1.AnalysisRun) bool { return true })
+		if got := *run.Spec.Args[0].Value; got != group {
+			t.Errorf("%s reads %s, want %s", name, got, group)
+		}
+	}
+
+	ns.StopController(syscall.SIGKILL)
+	ns.StartController() // without verification
+	ns.PatchStatus("web", `{"status":{"abort":true}}`)
+	if ro := ns.WaitForRollout("web", "to be aborted", playtest.Degraded); ro.Status.ALB != nil || len(ro.Status.ALBs) > 0 {
+		t.Errorf("without verification the status has %+v", ro.Status.ALBs)
+	}
 }
 
 // A Rollout that is aborted gives its traffic back at once, also while AWS does not answer.

@@ -85,42 +85,52 @@ func Open(ctx context.Context, c clock.PassiveClock) (*Asker, error) {
 	return New(found, c), nil
 }
 
-// Missing says what keeps the load balancers from forwarding as asked, empty if nothing does.
-func (a *Asker) Missing(ctx context.Context, q Question) (string, error) {
-	for _, host := range q.Hosts {
-		missing, err := a.missingAt(ctx, host, q)
-		if err != nil || missing != "" {
-			return missing, err
-		}
-	}
-	return "", nil
+// Answer is what AWS says to a [Question].
+type Answer struct {
+	// Missing is what keeps the load balancers from forwarding as asked, empty if nothing does.
+	Missing string
+	// Balancer is the ARN of a load balancer, the last one if there are several, and Groups are those of the target groups that it has for
+	// Services: empty where one of them is missing.
+	Balancer string
+	Groups   map[string]string
 }
 
-func (a *Asker) missingAt(ctx context.Context, host string, q Question) (string, error) {
+// Forwards says whether load balancers forward as asked, and what they are.
+func (a *Asker) Forwards(ctx context.Context, q Question) (answer Answer, err error) {
+	for _, host := range q.Hosts {
+		answer, err = a.forwardsAt(ctx, host, q)
+		if err != nil || answer.Missing != "" {
+			return answer, err
+		}
+	}
+	return answer, nil
+}
+
+func (a *Asker) forwardsAt(ctx context.Context, host string, q Question) (Answer, error) {
 	arn, err := a.arn(ctx, host)
 	if err != nil {
-		return "", err
+		return Answer{}, err
 	}
 	if arn == "" {
-		return "AWS to know the load balancer " + host, nil
+		return Answer{Missing: "AWS to know the load balancer " + host}, nil
 	}
-	weights := map[string]int32{}
+	groups, weights := map[string]string{}, map[string]int32{}
 	for _, target := range q.Targets {
 		tag := fmt.Sprintf("%s/%s-%s:%s", q.Namespace, q.Ingress, target.Service, target.Port)
 		group, err := a.group(ctx, arn, tag)
 		if err != nil {
-			return "", err
+			return Answer{}, err
 		}
 		if group == "" {
-			return fmt.Sprintf("load balancer %s to have a target group of Service %q and port %s", host, target.Service, target.Port), nil
+			return Answer{Missing: fmt.Sprintf("load balancer %s to have a target group of Service %q and port %s", host, target.Service, target.Port)}, nil
 		}
-		weights[group] = target.Weight
+		weights[group], groups[target.Service] = target.Weight, group
 	}
 	rules, err := a.rules(ctx, arn)
 	if err != nil {
-		return "", err
+		return Answer{}, err
 	}
-	return differs(host, q, weights, rules), nil
+	return Answer{Missing: differs(host, q, weights, rules), Balancer: arn, Groups: groups}, nil
 }
 
 // differs compares the rules that forward to the target groups of a question, all of them where there are several: one that leads to the canary

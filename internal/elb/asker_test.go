@@ -36,7 +36,7 @@ func question(canary int32) elb.Question {
 var both = []string{"web-canary", "web-stable"}
 
 // What load balancers do is told from the rules that forward to both versions.
-func TestMissing(t *testing.T) {
+func TestForwards(t *testing.T) {
 	const differs = `to forward 20 to Service "web-canary", 80 to Service "web-stable"`
 	for name, c := range map[string]struct {
 		account elbtest.State
@@ -66,9 +66,12 @@ func TestMissing(t *testing.T) {
 				c.account.Rules = []string{"web-canary=20 web-stable=80"}
 			}
 			asker, _, _ := start(t, c.account)
-			got, err := asker.Missing(t.Context(), q)
-			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
-				t.Errorf("got %q, %v", got, err)
+			got, err := asker.Forwards(t.Context(), q)
+			if (got.Missing == "") != (c.want == "") || !strings.Contains(got.Missing, c.want) || (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("got %+v, %v", got, err)
+			}
+			if found := got.Balancer == elbtest.Balancer && got.Groups["web-canary"] == elbtest.Group("web-canary") && got.Groups["web-stable"] == elbtest.Group("web-stable"); got.Missing == "" && found == (c.fails != "") {
+				t.Errorf("found %+v", got)
 			}
 		})
 	}
@@ -79,7 +82,8 @@ func TestC13AsksAWSSparingly(t *testing.T) {
 	asker, a, clock := start(t, elbtest.State{Tagged: []string{"web-stable"}, Rules: []string{"web-canary=20 web-stable=80"}})
 	ask := func(missing bool, want string) {
 		t.Helper()
-		got, err := asker.Missing(t.Context(), question(20))
+		answer, err := asker.Forwards(t.Context(), question(20))
+		got := answer.Missing
 		asked := fmt.Sprintf("%d %d %d %d", a.Asked("DescribeLoadBalancers"), a.Asked("DescribeTargetGroups"), a.Asked("DescribeTags"), a.Asked("DescribeRules"))
 		if err != nil || (got != "") != missing || asked != want {
 			t.Errorf("%q, %v after %s requests, want %s", got, err, asked, want)
@@ -102,8 +106,8 @@ func TestNoAnswer(t *testing.T) {
 	asker, _, _ := start(t, elbtest.State{Silent: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, err := asker.Missing(ctx, question(20)); err == nil {
-		t.Errorf("got %q without an answer", got)
+	if got, err := asker.Forwards(ctx, question(20)); err == nil {
+		t.Errorf("got %+v without an answer", got)
 	}
 }
 

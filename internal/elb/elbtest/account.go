@@ -16,6 +16,14 @@ import (
 // Host is the name of the load balancer of an [Account].
 const Host = "web-1.eu-west-1.elb.amazonaws.com"
 
+// Balancer is its ARN.
+const Balancer = "arn:aws:elasticloadbalancing:eu-west-1:1:loadbalancer/app/web/50dc6c495c0c9188"
+
+// Group is the ARN of the target group of a Service.
+func Group(service string) string {
+	return "arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup/" + service + "/1"
+}
+
 // Account is AWS with one load balancer, as the Query API of Elastic Load Balancing (2015-12-01) answers: in pages, with errors where it throttles
 // or fails.
 type Account struct {
@@ -105,15 +113,15 @@ func (s State) answer(action, marker, arn string) string {
 	case action == "DescribeLoadBalancers" && marker == "":
 		return `<LoadBalancers><member><LoadBalancerArn>arn:lb/other</LoadBalancerArn><DNSName>other.example.com</DNSName></member></LoadBalancers><NextMarker>2</NextMarker>`
 	case action == "DescribeLoadBalancers":
-		return `<LoadBalancers><member><LoadBalancerArn>arn:lb/web</LoadBalancerArn><DNSName>` + strings.ToUpper(Host[:1]) + Host[1:] + `</DNSName></member></LoadBalancers>`
+		return `<LoadBalancers><member><LoadBalancerArn>` + Balancer + `</LoadBalancerArn><DNSName>` + strings.ToUpper(Host[:1]) + Host[1:] + `</DNSName></member></LoadBalancers>`
 	case action == "DescribeTargetGroups" && marker == "":
-		return `<TargetGroups><member><TargetGroupArn>arn:tg/web-stable</TargetGroupArn></member></TargetGroups><NextMarker>2</NextMarker>`
+		return `<TargetGroups><member><TargetGroupArn>` + Group("web-stable") + `</TargetGroupArn></member></TargetGroups><NextMarker>2</NextMarker>`
 	case action == "DescribeTargetGroups":
-		return `<TargetGroups><member><TargetGroupArn>arn:tg/web-canary</TargetGroupArn></member></TargetGroups>`
+		return `<TargetGroups><member><TargetGroupArn>` + Group("web-canary") + `</TargetGroupArn></member></TargetGroups>`
 	case action == "DescribeTags":
 		var out strings.Builder
 		for _, service := range s.Tagged {
-			fmt.Fprintf(&out, `<member><ResourceArn>arn:tg/%[1]s</ResourceArn><Tags><member><Key>team</Key><Value>x</Value></member><member><Key>ingress.k8s.aws/resource</Key><Value>%[2]s-%[1]s:80</Value></member></Tags></member>`, service, cmp.Or(s.Ingress, "shop/web"))
+			fmt.Fprintf(&out, `<member><ResourceArn>%[3]s</ResourceArn><Tags><member><Key>team</Key><Value>x</Value></member><member><Key>ingress.k8s.aws/resource</Key><Value>%[2]s-%[1]s:80</Value></member></Tags></member>`, service, cmp.Or(s.Ingress, "shop/web"), Group(service))
 		}
 		return "<TagDescriptions>" + out.String() + "</TagDescriptions>"
 	case action == "DescribeListeners":
@@ -127,7 +135,7 @@ func (s State) answer(action, marker, arn string) string {
 			out.WriteString(`<member><Actions><member><Type>forward</Type><ForwardConfig><TargetGroups>`)
 			for group := range strings.FieldsSeq(rule) {
 				service, weight, _ := strings.Cut(group, "=")
-				fmt.Fprintf(&out, `<member><TargetGroupArn>arn:tg/%s</TargetGroupArn><Weight>%s</Weight></member>`, service, weight)
+				fmt.Fprintf(&out, `<member><TargetGroupArn>%s</TargetGroupArn><Weight>%s</Weight></member>`, Group(service), weight)
 			}
 			out.WriteString(`</TargetGroups></ForwardConfig></member></Actions></member>`)
 		}
