@@ -17,7 +17,7 @@ func (p *pass) schedule() (incomplete bool) {
 			continue
 		}
 		if at := p.due(m); at.After(p.Now) {
-			p.wake(at)
+			p.plan.WakeAt(at)
 			continue
 		}
 		task, missing, err := p.task(m)

@@ -110,7 +110,7 @@ func (p *pass) expire() {
 	}
 	at := p.is.Status.CompletedAt.Add(time.Duration(*ttl) * time.Second)
 	if at.After(p.Now) {
-		p.wake(at)
+		p.plan.WakeAt(at)
 		return
 	}
 	p.plan.Delete = "ttlStrategy: its time is over"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/metric"
 )
 
@@ -187,20 +188,10 @@ func (p *pass) phaseBefore(name string) v1alpha1.AnalysisPhase {
 }
 
 func (p *pass) event(phase v1alpha1.AnalysisPhase, prefix, message string) {
-	bad := phase == v1alpha1.AnalysisPhaseFailed || phase == v1alpha1.AnalysisPhaseError
-	p.plan.Events = append(p.plan.Events, Event{Warning: bad, Reason: prefix + string(phase), Message: message})
+	p.plan.Report(phase == v1alpha1.AnalysisPhaseFailed || phase == v1alpha1.AnalysisPhaseError, prefix+string(phase), "%s", message)
 }
 
-func (p *pass) note(text, reason string) {
-	p.plan.Notes = append(p.plan.Notes, Note{Text: text, Reason: reason})
-}
-
-// wake asks for a look at t at the latest.
-func (p *pass) wake(t time.Time) {
-	if p.plan.Wake.IsZero() || t.Before(p.plan.Wake) {
-		p.plan.Wake = t
-	}
-}
+func (p *pass) note(text, reason string) { p.plan.Note(change.TopicJudge, text, reason) }
 
 // moment is a time as the API keeps it: in whole seconds.
 func (p *pass) moment(t time.Time) *metav1.Time { return new(metav1.NewTime(t.Truncate(time.Second))) }

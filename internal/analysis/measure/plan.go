@@ -1,9 +1,8 @@
 package measure
 
 import (
-	"time"
-
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 )
 
 // Plan is what to do next, in the order in which it is done.
@@ -17,27 +16,14 @@ type Plan struct {
 	Stop, Forget []Task
 	// Record is the whole next status, nil if it does not change.
 	Record *Record
-	// Events are told when the record has been written.
-	Events []Event
 	// Measure is begun behind the record, without which nobody would know when the run began, and what a Job is for. Where the run goes
 	// on as it did and its measurements leave no traces, the record may follow later: results of several measurements count together.
 	Measure []Task
 	// Delete is why the run is deleted, empty if it is not.
 	Delete string
-	// Wake is when to reconcile again if nothing happens first; zero for never.
-	Wake time.Time
-	// Notes are the decisions with their reasons.
-	Notes []Note
+	// Journal has the events, which are published after the record, the notes, and when to reconcile again. It has no Needs.
+	change.Journal
 }
 
 // Record is a write of the status, for an AnalysisRun that still is at From's resourceVersion.
 type Record struct{ From, To *v1alpha1.AnalysisRun }
-
-// Event is told once, to people who look at the AnalysisRun.
-type Event struct {
-	Warning         bool
-	Reason, Message string
-}
-
-// Note is a decision and its reason.
-type Note struct{ Text, Reason string }

@@ -11,21 +11,21 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
-// Canary is a canary without a router.
-type Canary struct {
+// Want is what the current step wants, whatever is possible now.
+type Want struct {
 	world  *world.World
 	update *progress.Progress
 	canary spec.Canary
 }
 
 // New has not looked at anything.
-func New(w *world.World, u *progress.Progress, c spec.Canary) *Canary {
-	return &Canary{world: w, update: u, canary: c}
+func New(w *world.World, u *progress.Progress, c spec.Canary) *Want {
+	return &Want{world: w, update: u, canary: c}
 }
 
 // Target is what the current step wants: pods of both versions in the proportion of the weight, none of any other version, and each Service at
 // its version. The stable Service goes to the new version as soon as that is to have all pods.
-func (b *Canary) Target() target.Target {
+func (b *Want) Target() target.Target {
 	ideal, why := b.ideal()
 	t := target.Target{
 		Sizes:    []target.Size{{Version: b.world.New, Pods: ideal.Canary, Why: why}},
@@ -45,7 +45,7 @@ func (b *Canary) Target() target.Target {
 }
 
 // ideal is how many pods each version should have at the current step, and why.
-func (b *Canary) ideal() (capacity.Counts, string) {
+func (b *Want) ideal() (capacity.Counts, string) {
 	replicas := b.world.Spec.Replicas
 	if b.world.StableBeside() == nil {
 		return capacity.Counts{Canary: replicas}, fmt.Sprintf("the only version takes all %d", replicas)

@@ -19,7 +19,7 @@ type ByPods struct {
 	mover   *Mover
 	restart *restart.Restart
 	canary  spec.Canary
-	want    *basic.Canary
+	want    *basic.Want
 	limits  capacity.Limits
 }
 
