@@ -132,6 +132,10 @@ const (
 	// comma separated.
 	RoutesElsewhereAnnotation = "rollouts.argoproj.io/routes-elsewhere"
 
+	// PluginRoutesAnnotation is on a Rollout: the traffic router plugins that have split its traffic, each with what it needs to return it, as
+	// JSON.
+	PluginRoutesAnnotation = "rollouts.argoproj.io/plugin-routes"
+
 	// RolloutNamespacesAnnotation is on a route: the namespaces, other than its own, whose Rollouts may split its traffic;
 	// comma separated, "*" for all. The route's owner sets it.
 	RolloutNamespacesAnnotation = "rollouts.argoproj.io/allowed-rollout-namespaces"

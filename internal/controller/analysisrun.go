@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -64,9 +65,9 @@ func (r *AnalysisRunReconciler) Reconcile(ctx context.Context, req reconcile.Req
 	return reconcileObject(ctx, &r.writer, r, req.NamespacedName)
 }
 
-func (r *AnalysisRunReconciler) gone(_ context.Context, key types.NamespacedName) error {
+func (r *AnalysisRunReconciler) gone(_ context.Context, key types.NamespacedName) (time.Duration, error) {
 	r.flights.forget(key)
-	return nil
+	return 0, nil
 }
 
 // observe reads the run, unless the cache does not show the last write to it. One to an earlier object of that name is forgotten.

@@ -24,7 +24,7 @@ func (r *RolloutReconciler) apply(ctx context.Context, seen plan.Observed, p pla
 	var refusals withheld
 	first := firstRoute(p.Route)
 	if err := r.changeAll(ctx, seen.Rollout, append(slices.Clip(p.Grow), p.Route[:first]...), &refusals); err != nil {
-		return err
+		return r.tellAsked(ctx, seen, err)
 	}
 	if err := r.listed(ctx, seen, p); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/elb"
 	"github.com/sluice-delivery/sluice/internal/elb/elbtest"
+	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 	"github.com/sluice-delivery/sluice/internal/traffic/alb"
 )
@@ -182,4 +184,33 @@ func TestBalancersInTheStatus(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What AWS has told is written with the record that is written anyway, and is no reason to write one.
+func TestBalancersAreWrittenWithTheRecord(t *testing.T) {
+	g, answer := newBalanced(t, &scriptedAWS{})
+	g.ro.Spec.Strategy.Canary.CanaryService, g.ro.Spec.Strategy.Canary.StableService = "c", "s"
+	g.ro.Status.Canary.Weights = nil
+	g.balancers.standing(rolloutKey, g.route)
+	answer()
+	record := func(message string, want ...string) {
+		t.Helper()
+		g.api.done = nil
+		to := *g.ro
+		to.Status.Message = message
+		if err := g.record(t.Context(), plan.Record{From: g.ro, To: &to}); err != nil {
+			t.Fatal(err)
+		}
+		written := strings.Join(g.api.done, "\n")
+		if len(g.api.done) != min(len(want), 1) {
+			t.Errorf("%d writes: %s", len(g.api.done), written)
+		}
+		for _, text := range want {
+			if !strings.Contains(written, text) {
+				t.Errorf("no %s is written: %s", text, written)
+			}
+		}
+	}
+	record(g.ro.Status.Message)
+	record("20 % are in force", `"message":"20 % are in force"`, `"fullName":"c/1"`, `"albs":[{`, `"alb":{`)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -68,7 +69,9 @@ func (e *ExperimentReconciler) Reconcile(ctx context.Context, req reconcile.Requ
 	return reconcileObject(ctx, &e.writer, e, req.NamespacedName)
 }
 
-func (*ExperimentReconciler) gone(context.Context, types.NamespacedName) error { return nil }
+func (*ExperimentReconciler) gone(context.Context, types.NamespacedName) (time.Duration, error) {
+	return 0, nil
+}
 
 func (e *ExperimentReconciler) next(seen experiment.Observed) experiment.Plan { return e.engine(seen) }
 

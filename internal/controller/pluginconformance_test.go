@@ -83,7 +83,7 @@ func (a asking) Have(_ testing.TB, refs []traffic.Ref) traffic.Objects {
 func (a asking) Apply(t testing.TB, before, after traffic.Objects) {
 	for key := range before {
 		if after[key] == nil {
-			a.plugins.forget(rolloutOf(key.NamespacedName))
+			a.plugins.forget(router.RolloutOf(key.NamespacedName))
 		}
 	}
 	for key, object := range after {
@@ -126,7 +126,7 @@ func TestPluginRouterConforms(t *testing.T) {
 		ro.Spec.Strategy.Canary = &v1alpha1.CanaryStrategy{TrafficRouting: &v1alpha1.RolloutTrafficRouting{}}
 		calls := &sync.WaitGroup{}
 		return asking{calls: calls, rollout: ro, plugins: &pluginRoutes{
-			host: plugins, clock: clock.RealClock{}, log: slog.New(slog.NewTextHandler(t.Output(), nil)), known: map[types.NamespacedName]map[string]*pluginRoute{}, start: calls.Go,
+			host: plugins, clock: clock.RealClock{}, log: slog.New(slog.NewTextHandler(t.Output(), nil)), known: map[types.NamespacedName]map[string]*pluginRoute{}, busy: map[types.NamespacedName]types.UID{}, start: calls.Go,
 		}}
 	}
 	weights := func(objects traffic.Objects) []map[string]int64 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +32,8 @@ const (
 	verifiedAgain, slowToVerify = 5 * time.Second, time.Minute
 	// longestSplit is how long all calls for one split may take.
 	longestSplit = 5 * time.Minute
+	// longestReturn is how long a plugin that a Rollout no longer names is asked to return its traffic.
+	longestReturn = 5 * time.Minute
 )
 
 // pluginRoutes are what plugins have been asked to do, and what they have answered. A restart forgets it, and asks again. No worker waits for a
@@ -46,6 +47,10 @@ type pluginRoutes struct {
 	mu sync.Mutex
 	// known are the plugins of each Rollout that its spec names, by the name of the object.
 	known map[types.NamespacedName]map[string]*pluginRoute
+	// noted are the Rollouts with notes about plugins, as they were seen last: when one is gone, its plugins are asked once more.
+	noted map[types.NamespacedName]*v1alpha1.Rollout
+	// busy has for which Rollout a plugin is being asked, by the name of the object: another one of that name waits.
+	busy map[types.NamespacedName]types.UID
 }
 
 // pluginRoute is one plugin of one Rollout.
@@ -62,16 +67,12 @@ type pluginRoute struct {
 	since     time.Time
 	// routes: managed routes may be set.
 	routes bool
-}
-
-// rolloutOf is the Rollout of a plugin's object, whose name begins with the Rollout's.
-func rolloutOf(name types.NamespacedName) types.NamespacedName {
-	rollout, _, _ := strings.Cut(name.Name, "/")
-	return types.NamespacedName{Namespace: name.Namespace, Name: rollout}
+	// left is since when it is asked to return the traffic.
+	left time.Time
 }
 
 func (p *pluginRoutes) of(name types.NamespacedName, rollout types.UID) *pluginRoute {
-	key := rolloutOf(name)
+	key := router.RolloutOf(name)
 	if p.known[key] == nil {
 		p.known[key] = map[string]*pluginRoute{}
 	}
@@ -107,7 +108,7 @@ func (p *pluginRoutes) retryAt(ro types.NamespacedName, names []types.Namespaced
 		switch {
 		case !slices.Contains(names, types.NamespacedName{Namespace: ro.Namespace, Name: name}):
 			delete(p.known[ro], name)
-		case route.refused != "" && route.pending == "":
+		case route.refused != "" && route.pending == "" && route.left.IsZero(): // of one that is left the engine says when
 			at = earlier(at, route.retry)
 		}
 	}
@@ -127,10 +128,27 @@ func (p *pluginRoutes) ask(ro *v1alpha1.Rollout, object *unstructured.Unstructur
 	written, _, _ := unstructured.NestedString(object.Object, "spec", "asked")
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if by, busy := p.busy[name]; busy && by != ro.UID { // for one of the same name that is gone
+		return beingAsked(asked.Plugin)
+	}
 	route := p.of(name, ro.UID)
+	if !asked.Returns {
+		route.left = time.Time{}
+	} else {
+		if route.left.IsZero() {
+			route.left = p.clock.Now()
+		}
+		if route.refused == written && p.clock.Now().Before(route.retry) {
+			return keepsTraffic{asked.Plugin, route.problem}
+		}
+	}
 	if waits := route.spreading == written && p.clock.Now().Before(route.retry); route.pending == "" && !waits {
 		route.pending, route.inForce, route.refused = written, "", ""
 		sent := forPlugin(ro)
+		if asked.Returns {
+			sent = router.Named(sent, asked)
+		}
+		p.busy[name] = ro.UID
 		p.start(func() { p.carryOut(name, sent, asked, written) })
 	}
 	return beingAsked(asked.Plugin)
@@ -179,7 +197,10 @@ func (p *pluginRoutes) carryOut(name types.NamespacedName, ro v1alpha1.Rollout, 
 func (p *pluginRoutes) landed(name types.NamespacedName, rollout types.UID, asked router.Asked, written string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	route := p.known[rolloutOf(name)][name.Name]
+	if p.busy[name] == rollout {
+		delete(p.busy, name)
+	}
+	route := p.known[router.RolloutOf(name)][name.Name]
 	if route == nil || route.rollout != rollout || route.pending != written {
 		return
 	}
@@ -215,6 +236,7 @@ func (p *pluginRoutes) forget(rollout types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.known, rollout)
+	delete(p.noted, rollout)
 }
 
 // errSpreading: what a plugin has set takes its time.
@@ -229,7 +251,7 @@ type pluginSplit struct {
 
 // set asks for what must go first, then for the versions and the weights, then for what leads to the canary, and then whether it is in force.
 func (s pluginSplit) set(ctx context.Context, routes bool) error {
-	if routes && len(s.asked.Managed) > 0 {
+	if routes && len(s.asked.Managed) > 0 || s.asked.Returns {
 		if err := s.do(ctx, "RemoveManagedRoutes", "remove managed routes", plugin.RemoveManagedRoutesArgs{Rollout: s.ro}); err != nil {
 			return err
 		}

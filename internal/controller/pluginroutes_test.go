@@ -23,7 +23,7 @@ func TestPluginThatIsSlowToConfirm(t *testing.T) {
 	clock := testingclock.NewFakePassiveClock(time.Unix(0, 0))
 	asked := 0
 	p := &pluginRoutes{
-		host: &host.Host{}, clock: clock, log: slog.New(slog.DiscardHandler), known: map[types.NamespacedName]map[string]*pluginRoute{}, start: func(func()) { asked++ },
+		host: &host.Host{}, clock: clock, log: slog.New(slog.DiscardHandler), known: map[types.NamespacedName]map[string]*pluginRoute{}, busy: map[types.NamespacedName]types.UID{}, start: func(func()) { asked++ },
 	}
 	name := types.NamespacedName{Namespace: "shop", Name: "web/samples/slow"}
 	ro := &v1alpha1.Rollout{}
@@ -71,7 +71,7 @@ func TestPluginThatIsSlowToConfirm(t *testing.T) {
 func TestPluginsThatAreNamedNoMoreAreForgotten(t *testing.T) {
 	p := &pluginRoutes{
 		host: &host.Host{}, clock: testingclock.NewFakePassiveClock(time.Unix(0, 0)), log: slog.New(slog.DiscardHandler),
-		known: map[types.NamespacedName]map[string]*pluginRoute{}, start: func(func()) {},
+		known: map[types.NamespacedName]map[string]*pluginRoute{}, busy: map[types.NamespacedName]types.UID{}, start: func(func()) {},
 	}
 	ro := &v1alpha1.Rollout{}
 	ro.Namespace, ro.Name = "shop", "web"

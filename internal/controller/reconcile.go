@@ -23,8 +23,8 @@ type kind[O, P any] interface {
 	carryOut(ctx context.Context, seen O, p P) (reconcile.Result, error)
 	// heed adds to what was seen that the API server does not take an object, and reports whether the engine decides what that means.
 	heed(seen *O, r refusal) bool
-	// gone is for an object that is gone.
-	gone(ctx context.Context, key types.NamespacedName) error
+	// gone is for an object that is gone. It returns when to go on with that, 0 if it is done.
+	gone(ctx context.Context, key types.NamespacedName) (again time.Duration, err error)
 }
 
 const (
@@ -41,7 +41,8 @@ func reconcileObject[O, P any](ctx context.Context, w *writer, k kind[O, P], key
 	seen, err := k.observe(ctx, key)
 	if apierrors.IsNotFound(err) {
 		w.memory.forget(key)
-		return reconcile.Result{}, k.gone(ctx, key)
+		again, err := k.gone(ctx, key)
+		return reconcile.Result{RequeueAfter: again}, err
 	}
 	var result reconcile.Result
 	if err == nil {

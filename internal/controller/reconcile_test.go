@@ -61,9 +61,9 @@ func (s *scripted) heed(seen *[]string, r refusal) bool {
 	return s.heeds
 }
 
-func (s *scripted) gone(context.Context, types.NamespacedName) error {
+func (s *scripted) gone(context.Context, types.NamespacedName) (time.Duration, error) {
 	s.did = append(s.did, "gone")
-	return nil
+	return 0, nil
 }
 
 // What becomes of a pass is the same for all kinds.

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/plan"
@@ -55,7 +56,7 @@ func NewRolloutReconciler(p Deps) *RolloutReconciler {
 	r.steps = newStepPlugins(p)
 	r.workloads = &workloads{main: p.Cache, sets: p.Sets, referring: r.referring, watched: map[spec.Kind]bool{}}
 	r.routes = &routes{cache: p.Cache, live: p.Live, namespace: p.Namespace, policy: p.Policy, mapper: p.Mapper, log: p.Log, concerned: r.concernedBy, granted: r.grantedBy, grants: newGrants()}
-	r.plugins = &pluginRoutes{host: p.Plugins, clock: p.Clock, log: p.Log, start: p.Go, known: map[types.NamespacedName]map[string]*pluginRoute{}}
+	r.plugins = &pluginRoutes{host: p.Plugins, clock: p.Clock, log: p.Log, start: p.Go, known: map[types.NamespacedName]map[string]*pluginRoute{}, noted: map[types.NamespacedName]*v1alpha1.Rollout{}, busy: map[types.NamespacedName]types.UID{}}
 	if r.plugins.start == nil {
 		r.plugins.start = func(do func()) { go survive(p.Log, do) }
 	}
@@ -80,13 +81,18 @@ func (r *RolloutReconciler) pass(ctx context.Context, req reconcile.Request) (re
 	return reconcileObject(ctx, &r.writer, r, req.NamespacedName)
 }
 
-func (r *RolloutReconciler) gone(ctx context.Context, key types.NamespacedName) error {
+func (r *RolloutReconciler) gone(ctx context.Context, key types.NamespacedName) (again time.Duration, err error) {
 	r.meters.Forget(telemetry.Rollouts, key)
 	r.traces.Forget(key)
-	r.plugins.forget(key)
+	if again, err = r.returnGone(ctx, key); err != nil {
+		return 0, err
+	}
+	if again == 0 {
+		r.plugins.forget(key)
+	}
 	r.steps.forget(key)
 	r.balancers.keep(key, nil)
-	return r.release(ctx, key)
+	return again, r.release(ctx, key)
 }
 
 func (r *RolloutReconciler) next(seen plan.Observed) plan.Plan { return r.engine(seen) }
@@ -133,6 +139,9 @@ func (r *RolloutReconciler) carryOut(ctx context.Context, seen plan.Observed, ne
 		r.memory.recorded(key, seen.Now)
 		r.meters.Updated(&next.Record.From.Status, &next.Record.To.Status)
 	}
+	if err := r.forgetPlugins(ctx, seen, next); err != nil {
+		return reconcile.Result{}, err
+	}
 	again, err := r.tellBalancers(ctx, seen, next)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -143,7 +152,7 @@ func (r *RolloutReconciler) carryOut(ctx context.Context, seen plan.Observed, ne
 	if r.routes.waitsForConsent(ctx, seen) || r.routes.waitsForKind(seen.Rollout) {
 		next.Wake = earlier(next.Wake, seen.Now.Add(consentRetry))
 	}
-	if at := r.plugins.retryAt(client.ObjectKeyFromObject(seen.Rollout), pluginsOf(seen.Rollout, seen.Policy)); !at.IsZero() {
+	if at := r.plugins.retryAt(client.ObjectKeyFromObject(seen.Rollout), pluginNames(seen.Rollout, seen.Policy)); !at.IsZero() {
 		next.Wake = earlier(next.Wake, at)
 	}
 	return r.wakeAt(next.Wake), nil

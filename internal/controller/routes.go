@@ -288,6 +288,10 @@ func (r *RolloutReconciler) observeRoutes(ctx context.Context, seen *plan.Observ
 	if err := r.preferBinary(seen); err != nil {
 		return err
 	}
+	r.plugins.note(seen.Rollout)
+	for _, object := range r.plugins.left(seen.Rollout) {
+		seen.Routes[traffic.KeyOf(object)] = object
+	}
 	elsewhere := world.Elsewhere(seen.Rollout)
 	var err error
 	if seen.Policy.Consents, err = r.routes.consents(ctx, seen.Rollout.Namespace, namespacesElsewhere(seen.Rollout, elsewhere), seen.Now); err != nil {
@@ -361,7 +365,8 @@ func (r *RolloutReconciler) addPlugin(to traffic.Objects, ref traffic.Ref, ro *v
 func (r *RolloutReconciler) releaseRoute(ctx context.Context, rollout *v1alpha1.Rollout, c change.WriteRoute) error {
 	key, object := client.ObjectKeyFromObject(rollout), routers.FormatKey(traffic.KeyOf(c.From))
 	err := r.writeRoute(ctx, rollout, c)
-	if refused(err) || apierrors.IsInternalError(err) || c.Independent && movedOn(err) {
+	var keeps keepsTraffic
+	if errors.As(err, &keeps) || refused(err) || apierrors.IsInternalError(err) || c.Independent && movedOn(err) {
 		r.log.WarnContext(ctx, "a route cannot be released", "rollout", key.String(), "route", object, "error", err)
 		r.memory.refused(key, refusedRoutes, object, change.Refusal{Message: apiMessage(err), At: r.clock.Now()})
 		return fmt.Errorf("%w: %s", errBehind, err.Error()) // no refusal to those who ask: the engine knows what to do about it
@@ -397,6 +402,11 @@ func (r *RolloutReconciler) sendRoute(ctx context.Context, rollout *v1alpha1.Rol
 	}
 	switch {
 	case c.To != nil && c.To.GroupVersionKind() == plugin.Kind:
+		if asked, ok := plugin.InForce(c.To); ok && r.plugins.host != nil {
+			if err := r.notePlugin(ctx, rollout, asked); err != nil {
+				return err
+			}
+		}
 		return r.plugins.ask(rollout, c.To)
 	case c.From == nil:
 		err := r.post(ctx, rollout, c.To)

@@ -144,7 +144,7 @@ func TestCanaryWaitsForTargetGroups(t *testing.T) {
 }
 
 // Analyses read the target groups of both versions in the status: one in the background, which begins before any weight of the first update is asked
-// for, and one of a step. The status is written no more often than without verification, but for the one that the first analysis needs.
+// for, and one of a step.
 func TestAnalysesReadTargetGroups(t *testing.T) {
 	t.Parallel()
 	ns, aws := newALB(t)

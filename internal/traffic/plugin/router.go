@@ -37,6 +37,8 @@ type Asked struct {
 	Mirrors    []v1alpha1.SetMirrorRoute    `json:"mirrors,omitempty"`
 	// Managed are the names of all routes that steps may add.
 	Managed []string `json:"managed,omitempty"`
+	// Returns: the Rollout does not name the plugin any more, which is to send everything to the stable version.
+	Returns bool `json:"returns,omitempty"`
 }
 
 // Kinds are none: there is nothing in the cluster.
@@ -68,7 +70,7 @@ func (r router) Refs() []traffic.Ref { return []traffic.Ref{r.ref()} }
 // Render implements [traffic.Router].
 func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Objects, []spec.Problem) {
 	key := r.ref().Key()
-	asked := text(r.asked(want))
+	asked := Text(r.asked(want))
 	object := have[key]
 	if r.spec.Sessions.Cookie != "" && want.Canary.Weight > 0 && want.Canary.Weight < want.Max {
 		out := traffic.Objects{}
@@ -121,10 +123,19 @@ func InForce(object *unstructured.Unstructured) (Asked, bool) {
 	return asked, written != "" && json.Unmarshal([]byte(written), &asked) == nil
 }
 
-// Release implements [traffic.Router]: the object goes with the Rollout.
-func (r router) Release(*unstructured.Unstructured) *unstructured.Unstructured { return nil }
+// Release implements [traffic.Router]: the object goes with the Rollout, but for one that shows what a plugin is to return.
+func (r router) Release(object *unstructured.Unstructured) *unstructured.Unstructured {
+	if len(Owners(object)) == 0 {
+		return nil
+	}
+	out := object.DeepCopy()
+	returned, _, _ := unstructured.NestedString(object.Object, "spec", "returned")
+	out.Object["spec"].(map[string]any)["asked"] = returned
+	return out
+}
 
-func text(a Asked) string {
+// Text is a split as an object has it.
+func Text(a Asked) string {
 	written, err := json.Marshal(a)
 	if err != nil {
 		panic(err) // it is made of texts and numbers

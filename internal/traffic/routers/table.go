@@ -32,12 +32,11 @@ var table = []row{
 	of(ambassador.Kinds, traffic.ControllingRollout, func(o traffic.Owner, a spec.Ambassador, _ spec.Policy) traffic.Router { return ambassador.New(o, a) }),
 	of(traefik.Kinds, traefik.Owners, func(o traffic.Owner, t spec.Traefik, _ spec.Policy) traffic.Router { return traefik.New(o, t) }),
 	of(gatewayapi.Kinds, gatewayapi.Owners, gatewayapi.New),
-	of(plugin.Kinds, nobody, plugin.New),
+	of(plugin.Kinds, plugin.Owners, plugin.New).forKinds(isPlugin),
 	of(custom.Kinds, custom.Owners, custom.New).forKinds(spec.IsCustomKind),
 }
 
-// nobody has put anything but weights into an object, which stay when the Rollout is gone.
-func nobody(*unstructured.Unstructured) []types.NamespacedName { return nil }
+func isPlugin(kind schema.GroupKind) bool { return kind == plugin.Kind.GroupKind() }
 
 // row is one router.
 type row struct {

@@ -117,8 +117,11 @@ func (router) Init() error { return nil }
 
 func (r router) do(method string, ro v1alpha1.Rollout, q plugintest.Question) plugintest.Answer {
 	q.Method, q.Of, q.Max = method, ro.Namespace+"/"+ro.Name, 100
-	if c := ro.Spec.Strategy.Canary; c != nil && c.TrafficRouting != nil && c.TrafficRouting.MaxTrafficWeight != nil {
-		q.Max = *c.TrafficRouting.MaxTrafficWeight
+	if c := ro.Spec.Strategy.Canary; c != nil && c.TrafficRouting != nil {
+		q.Config = c.TrafficRouting.Plugins["test/scripted"]
+		if c.TrafficRouting.MaxTrafficWeight != nil {
+			q.Max = *c.TrafficRouting.MaxTrafficWeight
+		}
 	}
 	return r.ask(q)
 }
