@@ -51,8 +51,40 @@ func TestGatewayStatus(t *testing.T) {
 	ns.WaitForRollout("web", "to have removed them", both(pods(2), weightIs(0)))
 }
 
+// TestGatewayCannotKeepClients: a Gateway that cannot match headers by expressions, or set headers for each backend, says so about the route. The update
+// stays at its first weight with that message, and an abort takes the rules back.
+func TestGatewayCannotKeepClients(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	k := keepers["GatewayAPI"]
+	createServices(t, ns, "web-canary", "web-stable")
+	createObject(t, ns, k.object())
+	ns.StartController("--gateway-status-timeout=1h")
+	ns.CreateRollout(routed(2, k.router, `[{setWeight: 50}, {pause: {}}]`, "abortScaleDownDelaySeconds: 1"))
+	first := ns.WaitForRollout("web", "to be Healthy", settledOn("1", 2)).Status.StableRS
+	ns.SetImage("web", "nginx:2")
+	second := ns.WaitForRollout("web", "to wait for the Gateway", func(ro *v1alpha1.Rollout) bool {
+		return strings.HasPrefix(ro.Status.Message, "waiting for Gateway ")
+	}).Status.CurrentPodHash
+	k.wait(ns, "to ask for sessions", k.keeps(first, second))
+	gatewaySaysWhy(t, ns, "False", "True", "UnsupportedValue")
+	ns.WaitForRollout("web", "to say what the Gateway cannot do", func(ro *v1alpha1.Rollout) bool {
+		return ro.Status.Phase == v1alpha1.RolloutPhaseDegraded && *ro.Status.CurrentStepIndex == 0 &&
+			strings.Contains(ro.Status.Message, `does not accept HTTPRoute "web": UnsupportedValue: of a test`)
+	})
+	ns.PatchStatus("web", `{"status":{"abort":true}}`)
+	k.wait(ns, "to be as people wrote it", k.released)
+	gatewaySays(t, ns, "True", "True")
+	ns.WaitForRollout("web", "to be back at the stable version", both(pods(2), weightIs(0)))
+}
+
 // gatewaySays writes the status of the route for its current generation.
 func gatewaySays(t *testing.T, ns *playtest.Namespace, accepted, resolved string) {
+	t.Helper()
+	gatewaySaysWhy(t, ns, accepted, resolved, "Because")
+}
+
+func gatewaySaysWhy(t *testing.T, ns *playtest.Namespace, accepted, resolved, reason string) {
 	t.Helper()
 	route := &unstructured.Unstructured{}
 	route.SetGroupVersionKind(gatewayapi.GVK("HTTPRoute"))
@@ -61,7 +93,7 @@ func gatewaySays(t *testing.T, ns *playtest.Namespace, accepted, resolved string
 	}
 	c := func(kind, status string) any {
 		return map[string]any{
-			"type": kind, "status": status, "reason": "Because", "message": "of a test", "observedGeneration": route.GetGeneration(), "lastTransitionTime": "2026-01-01T00:00:00Z",
+			"type": kind, "status": status, "reason": reason, "message": "of a test", "observedGeneration": route.GetGeneration(), "lastTransitionTime": "2026-01-01T00:00:00Z",
 		}
 	}
 	parents := []any{map[string]any{

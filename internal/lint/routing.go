@@ -16,13 +16,17 @@ import (
 // they say then is wrong there too.
 func (l *linter) checkRouting(o *object, ro *v1alpha1.Rollout) {
 	canary := ro.Spec.Strategy.Canary
-	if canary == nil || canary.StableService == "" || canary.CanaryService == "" {
+	if canary == nil || canary.TrafficRouting == nil || canary.StableService == "" || canary.CanaryService == "" {
 		return // the schema tells what is missing; with ping-pong the Services change parts
 	}
 	split := traffic.Split{
 		Max:    v1alpha1.DefaultMaxTrafficWeight,
 		Stable: traffic.Destination{Service: canary.StableService, Weight: v1alpha1.DefaultMaxTrafficWeight},
 		Canary: traffic.Destination{Service: canary.CanaryService},
+	}
+	if canary.TrafficRouting.SessionAffinity != nil { // what stands in the way of sessions is seen only while both versions have traffic
+		split.Stable.Hash, split.Stable.Weight = "stable", v1alpha1.DefaultMaxTrafficWeight/2
+		split.Canary.Hash, split.Canary.Weight = "canary", v1alpha1.DefaultMaxTrafficWeight/2
 	}
 	if resolved, problems := spec.Resolve(ro); len(problems) == 0 {
 		split.Routes, split.Managed = headerRoutes(resolved)

@@ -142,7 +142,7 @@ func (r *route) added(sessions bool) []any {
 }
 
 // maxRolloutName is how much of a Rollout's name is repeated, which leaves room for the rest of the name of a rule.
-const maxRolloutName = 160
+const maxRolloutName = 140
 
 // namePrefix begins the names of a Rollout's managed rules. Namespaces have no dots, and dots in the name of a Rollout are replaced, so
 // that no prefix is one of another.

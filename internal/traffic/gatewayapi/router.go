@@ -105,7 +105,7 @@ func (r router) render(all *problems, in spec.GatewayRoute, want traffic.Split, 
 		route.dropNamedByPlugin(want)
 	}
 	route.dropManaged()
-	route.dropCookies(r.spec.Sessions, want)
+	route.dropSessions(r.spec.Sessions, want)
 	if !route.weigh(want) {
 		p.add(in.Field, "%s %q has no rule with a backendRef to the stable Service %q of namespace %s: add one", in.Kind, in.Name, want.Stable.Service, r.owner.Namespace)
 	}
@@ -131,7 +131,7 @@ func (r router) Release(object *unstructured.Unstructured) *unstructured.Unstruc
 	}
 	route := open(r.owner, object)
 	route.dropManaged()
-	route.dropCookies(spec.Sessions{}, traffic.Split{})
+	route.dropSessions(spec.Sessions{}, traffic.Split{})
 	route.dropAdded()
 	route.label(spec.GatewayAPI{}, false)
 	return route.close()

@@ -25,6 +25,12 @@ const (
 	responseHeader = "ResponseHeaderModifier"
 )
 
+// The expression for a header Cookie that has a certain one, whether an implementation compares the whole header with it or searches in it.
+const (
+	beforeCookie = `^(.*;\s*)?`
+	afterCookie  = `(;.*)?$`
+)
+
 // The most that the API server takes in a match, in a backendRef, and in a filter.
 const (
 	maxHeaders = 16
@@ -102,7 +108,7 @@ func (r *route) sessionRules(of rule, in spec.GatewayRoute, s spec.Sessions, wan
 	}
 	var rules []rule
 	for _, v := range versions {
-		matches, problem := r.withCookie(of, in, want, fmt.Sprintf(`^(.*;\s*)?%s=%s(;.*)?$`, regexp.QuoteMeta(s.Cookie), regexp.QuoteMeta(v.Hash)))
+		matches, problem := r.withCookie(of, in, want, beforeCookie+regexp.QuoteMeta(s.Cookie+"="+v.Hash)+afterCookie)
 		if problem != "" {
 			return nil, problem
 		}
@@ -274,20 +280,42 @@ func isModifier(filter any) bool {
 	return of["type"] == responseHeader
 }
 
-// dropCookies removes the cookies that this Rollout's backendRefs set, by what is noted and by what the spec says now.
-func (r *route) dropCookies(s spec.Sessions, want traffic.Split) {
-	names := []string{r.mine.Cookie, s.Cookie}
+// dropSessions removes the cookies that this Rollout's backendRefs set, by what is noted and by what the spec says now, and rules of sessions that have
+// lost both their names and their notes.
+func (r *route) dropSessions(s spec.Sessions, want traffic.Split) {
+	names := slices.DeleteFunc([]string{r.mine.Cookie, s.Cookie}, func(name string) bool { return name == "" })
+	ours := func(ref any) bool {
+		service := r.service(ref)
+		_, noted := r.mine.Services[service]
+		return service != "" && (noted || service == r.mine.Stable || service == want.Stable.Service || service == want.Canary.Service)
+	}
+	r.rules = slices.DeleteFunc(r.rules, func(entry any) bool {
+		of, _ := entry.(rule)
+		list, _ := of["backendRefs"].([]any)
+		return len(list) == 1 && ours(list[0]) && of["name"] == nil && isSession(of, names)
+	})
 	for _, entry := range r.rules {
 		of, _ := entry.(rule)
 		for _, ref := range refs(of) {
-			service := r.service(ref)
-			_, noted := r.mine.Services[service]
-			if service != "" && (noted || service == r.mine.Stable || service == want.Stable.Service || service == want.Canary.Service) {
+			if ours(ref) {
 				dropCookie(ref, names)
 			}
 		}
 	}
 	r.mine.Cookie = ""
+}
+
+// isSession reports whether all matches of a rule go by a cookie of one of these names, as those of sessions do.
+func isSession(of rule, cookies []string) bool {
+	list, _ := of["matches"].([]any)
+	return len(list) > 0 && !slices.ContainsFunc(matchesOf(of), func(match map[string]any) bool {
+		return !slices.ContainsFunc(listOf(match["headers"]), func(h map[string]any) bool {
+			value, _ := h["value"].(string)
+			return h["name"] == "Cookie" && h["type"] == regular && strings.HasSuffix(value, afterCookie) && slices.ContainsFunc(cookies, func(name string) bool {
+				return strings.HasPrefix(value, beforeCookie+regexp.QuoteMeta(name+"="))
+			})
+		})
+	})
 }
 
 // dropCookie removes the cookie of one of these names, and what was there for it alone.

@@ -2,6 +2,7 @@ package gatewayapi
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,11 +14,11 @@ import (
 const longestReason = 300
 
 // Standing is what the Gateways to which a route is attached say about its current generation. A route with several parents is in force when each
-// has spoken, at least one has accepted it, and none of those that have lacks one of its backends. A parent that does not accept the
-// route sends no requests by it, so that weights do not matter there.
+// has spoken, at least one has accepted it, and none of those that have lacks one of its backends, or leaves out rules while Rollouts have added some.
+// A parent that does not accept the route sends no requests by it, so that weights do not matter there.
 func Standing(object *unstructured.Unstructured) traffic.Standing {
 	statuses := listAt(object.Object, "status", "parents")
-	all := parents{route: fmt.Sprintf("%s %q", object.GetKind(), object.GetName()), generation: object.GetGeneration()}
+	all := parents{route: fmt.Sprintf("%s %q", object.GetKind(), object.GetName()), generation: object.GetGeneration(), whole: hasAdded(object)}
 	for _, entry := range listAt(object.Object, "spec", "parentRefs") {
 		ref, ok := entry.(map[string]any)
 		if !ok {
@@ -43,8 +44,10 @@ func Standing(object *unstructured.Unstructured) traffic.Standing {
 
 // parents gathers what the parents of a route say.
 type parents struct {
-	route                    string
-	generation               int64
+	route      string
+	generation int64
+	// whole: each rule of the route matters, because Rollouts added some; otherwise one that a Gateway leaves out may be anybody's.
+	whole                    bool
 	accepted                 bool
 	awaited, refused, broken []string
 }
@@ -56,6 +59,7 @@ func (p *parents) await(parent string) {
 func (p *parents) add(parent string, status map[string]any) {
 	accepted, why := p.condition(status, "Accepted")
 	resolved, lacks := p.condition(status, "ResolvedRefs")
+	partly, left := p.condition(status, "PartiallyInvalid")
 	switch {
 	case accepted == "False":
 		p.refused = append(p.refused, fmt.Sprintf("%s does not accept %s: %s", parent, p.route, why))
@@ -65,9 +69,20 @@ func (p *parents) add(parent string, status map[string]any) {
 		p.broken = append(p.broken, fmt.Sprintf("%s cannot resolve the references of %s: %s", parent, p.route, lacks))
 	case resolved != "True":
 		p.await(parent)
+	case partly == "True" && p.whole:
+		p.broken = append(p.broken, fmt.Sprintf("%s leaves out rules of %s: %s", parent, p.route, left))
 	default:
 		p.accepted = true
 	}
+}
+
+// hasAdded reports whether a route has rules that Rollouts added, for header routes or sessions, by their notes.
+func hasAdded(object *unstructured.Unstructured) bool {
+	notes := readNotes(object)
+	return slices.ContainsFunc(notes.Owners(), func(owner traffic.Owner) bool {
+		of := notes.Of(owner)
+		return len(of.Rules)+len(of.Sessions) > 0
+	})
 }
 
 // condition is the status of a condition that is about the current generation, empty where there is none, and what it says.

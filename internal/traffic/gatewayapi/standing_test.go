@@ -1,12 +1,14 @@
 package gatewayapi_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/traffic/gatewayapi"
 )
 
@@ -17,6 +19,7 @@ func TestStanding(t *testing.T) {
 		parents, status  string
 		awaited, refused string
 		silent           bool
+		notes            string
 	}{
 		"a Gateway that has accepted it":              {parents: `{name: eg}`, status: accepts(`{name: eg}`)},
 		"a newer generation":                          {parents: `{name: eg}`, status: said(`{name: eg}`, "True", 8, "True", 8)},
@@ -38,6 +41,10 @@ func TestStanding(t *testing.T) {
 		"two, and one lacks a backend":                {parents: `{name: a}, {name: b}`, status: accepts(`{name: a}`) + said(`{name: b}`, "True", 7, "False", 7), refused: `Gateway shop/b cannot resolve`},
 		"two controllers, and one is late":            {parents: `{name: a}`, status: accepts(`{name: a}`) + said(`{name: a}`, "True", 6, "True", 6), awaited: `Gateway shop/a to accept`},
 		"a mesh":                                      {parents: `{name: web, kind: Service, group: ""}`, status: said(`{name: web, kind: Service, group: ""}`, "True", 6, "True", 6), awaited: `Service shop/web to accept`},
+		"rules left out, and a header route":          {parents: `{name: eg}`, status: partly(`{name: eg}`, 7), notes: `{"shop/web":{"rules":["a"]}}`, refused: `Gateway shop/eg leaves out rules of HTTPRoute "web": UnsupportedValue: of something`},
+		"rules left out, and sessions":                {parents: `{name: eg}`, status: partly(`{name: eg}`, 7), notes: `{"shop/web":{"sessions":["a"]}}`, refused: `Gateway shop/eg leaves out rules of HTTPRoute "web": UnsupportedValue: of something`},
+		"rules left out before the last change":       {parents: `{name: eg}`, status: partly(`{name: eg}`, 6), notes: `{"shop/web":{"sessions":["a"]}}`},
+		"rules left out, which are other people's":    {parents: `{name: eg}`, status: partly(`{name: eg}`, 7), notes: `{"shop/web":{"label":"a"}}`},
 		"what is not a status":                        {parents: `{name: eg}`, status: `- 7`, awaited: `Gateway shop/eg to accept`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,6 +54,7 @@ func TestStanding(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.SetGeneration(7)
+			o.SetAnnotations(map[string]string{v1alpha1.GatewayAPINotesAnnotation: c.notes})
 			got := gatewayapi.Standing(o)
 			if !strings.HasPrefix(got.Awaited, c.awaited) || (got.Awaited == "") != (c.awaited == "") ||
 				!strings.HasPrefix(got.Refused, c.refused) || (got.Refused == "") != (c.refused == "") || got.Silent != c.silent {
@@ -78,6 +86,12 @@ func said(parent, accepted string, at int, resolved string, resolvedAt int) stri
 		return "{type: " + kind + ", status: \"" + status + "\", reason: Because, message: of something" + observed + "}"
 	}
 	return "- {parentRef: " + parent + ", conditions: [{type: Other, status: \"False\"}, " + c("Accepted", accepted, at) + ", " + c("ResolvedRefs", resolved, resolvedAt) + "]}\n"
+}
+
+// partly is an entry of a parent that has accepted a route without some of its rules.
+func partly(parent string, at int) string {
+	return strings.Replace(said(parent, "True", 7, "True", 7), "conditions: [", fmt.Sprintf(
+		`conditions: [{type: PartiallyInvalid, status: "True", reason: UnsupportedValue, message: of something, observedGeneration: %d}, `, at), 1)
 }
 
 func indent(text string) string {

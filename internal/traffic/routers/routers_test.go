@@ -10,6 +10,27 @@ import (
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
 )
 
+// The binary of the Gateway API plugin cannot be asked to keep clients on a version. That is reported while both versions would have traffic, and
+// holds up neither a promotion nor an abort.
+func TestBinaryKeepsNobody(t *testing.T) {
+	g := spec.GatewayAPI{
+		Sessions: spec.Sessions{Cookie: "web", MaxAge: 60}, Plugin: spec.Plugin{Field: "plugin", Name: "argoproj-labs/gatewayAPI", Sessions: spec.Sessions{Cookie: "web", MaxAge: 60}},
+	}
+	router := routers.For(traffic.Owner{Namespace: "shop", Name: "web"}, []spec.Router{g}, spec.Policy{GatewayAPIBinary: true})[0]
+	const problem = "plugin: its binary cannot keep clients on a version: remove trafficRouting.sessionAffinity, or preferBinary of the plugin in the ConfigMap argo-rollouts-config"
+	for weight, want := range map[int32][]string{0: nil, 20: {problem}, 100: nil} {
+		split := traffic.Split{Max: 100, Stable: traffic.Destination{Service: "a", Weight: 100 - weight}, Canary: traffic.Destination{Service: "b", Weight: weight}}
+		_, problems := router.Render(split, nil)
+		var got []string
+		for _, p := range problems {
+			got = append(got, p.String())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("at %d %% (-want +got)\n%s", weight, diff)
+		}
+	}
+}
+
 func TestFor(t *testing.T) {
 	owner := traffic.Owner{Namespace: "shop", Name: "web"}
 	all := routers.For(owner, []spec.Router{

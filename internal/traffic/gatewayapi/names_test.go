@@ -1,0 +1,32 @@
+package gatewayapi
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/sluice-delivery/sluice/internal/traffic"
+)
+
+// The name of a rule may have 253 letters, and that of a Rollout as many: the rules of each Rollout are found again all the same.
+func TestNamesOfRules(t *testing.T) {
+	long := strings.Repeat("web-", 62) + "web"
+	seen := map[string]string{}
+	for _, rollout := range []string{"web", "we.b", "we-b", long, long[1:], "x" + long[1:]} {
+		owner := traffic.Owner{Namespace: strings.Repeat("n", 63), Name: rollout}
+		r := &route{owner: owner}
+		for name, session := range map[string]bool{
+			r.ruleName(strings.Repeat("beta", 60), nil): false, r.ruleName("session", nil): false, sessionName(owner, "canary", 15): true,
+		} {
+			by, ok := adderOfName(name)
+			if problems := validation.IsDNS1123Subdomain(name); !ok || by.session != session || by.owner != namePrefix(owner) || len(problems) > 0 {
+				t.Errorf("%s is one of %+v, %t; %v", name, by, ok, problems)
+			}
+			if of, taken := seen[name]; taken {
+				t.Errorf("rules of %s and of %s have the name %s", of, rollout, name)
+			}
+			seen[name] = rollout
+		}
+	}
+}
