@@ -57,7 +57,8 @@ endif
 # The race detector needs cgo, and that a C compiler.
 race := $(if $(shell command -v $(shell go env CC)),CGO_ENABLED=1 go test -race,go test)
 # The engines, the simulator, the renderers of routes and the language of conditions have no goroutines that a race could be between, and
-# with the detector their thousands of histories take eight times as long: `make race` does it all the same.
+# with the detector their thousands of histories take eight times as long: `make race` does it all the same. They make much garbage: collecting it
+# less often saves a quarter of their CPU time.
 engines = ./internal/plan/... ./internal/experiment/... ./internal/sim/... ./internal/traffic/... ./internal/expr/...
 # What takes longest goes first, so that nothing waits for it in the end.
 longest = ./internal/controller
@@ -85,7 +86,7 @@ bench: build ## Measure what rollouts cost and write it into docs/performance.md
 test: export SLUICE_BIN = $(CURDIR)/bin
 test: export PATH := $(PATH):$(CURDIR)/bin
 test: build prometheus oauth2-proxy ## Run every test, those against the playground included
-	go test -timeout 30m $(engines)
+	GOGC=400 go test -timeout 30m $(engines)
 	$(race) -timeout 60m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest))")
 	cd playground && go test ./...
 	cd notifier && $(race) -timeout 30m ./...
@@ -103,7 +104,7 @@ race: build prometheus oauth2-proxy ## Run the tests under the race detector, th
 SEEDS ?= 10000
 FROM ?= 1
 explore: ## Run SEEDS=n random histories of rollouts against the engine from seed FROM=1, half as many with routers, half as many with hands laid on Services and ReplicaSets, one in four with Experiments, and one in twenty against the real shell, alone and beside a hostile tenant
-	go test ./internal/sim/explore -run TestExplore -v -seeds $(SEEDS) -first $(FROM) -timeout 0
+	GOGC=400 go test ./internal/sim/explore -run TestExplore -v -seeds $(SEEDS) -first $(FROM) -timeout 0
 
 .PHONY: mutants
 N ?= 300
