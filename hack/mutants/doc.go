@@ -4,6 +4,7 @@
 //	mutate.go      which single changes there are: each is a mutant
 //	load.go        the packages, their types, and which tests reach them
 //	run.go         one mutant against the tests, in an overlay: the tree is not touched
+//	cover.go       which tests execute its place: no others run
 //	stages.go      which tests, the cheapest first
 //	equivalent.go  mutants that are known to change nothing, each with its reason
 //	report.go      what survived

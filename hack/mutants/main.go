@@ -158,7 +158,7 @@ func (o options) runAll(ctx context.Context, r *report, todo []*Mutant) error {
 		return err
 	}
 	o.progress.Print("running the tests without a mutant")
-	if err := shared.baseline(ctx); err != nil {
+	if err := shared.baseline(ctx, o.patterns); err != nil {
 		return err
 	}
 	var mu sync.Mutex
@@ -181,7 +181,7 @@ func (o options) runAll(ctx context.Context, r *report, todo []*Mutant) error {
 		}
 		wg.Go(func() {
 			for m := next(); m != nil; m = next() {
-				out, err := (&runner{o.dir, own, programs, shared.together}).try(ctx, m)
+				out, err := (&runner{dir: o.dir, scratch: own, programs: programs, together: shared.together}).try(ctx, m)
 				mu.Lock()
 				switch {
 				case err == nil:

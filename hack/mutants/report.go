@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"log"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -15,9 +17,28 @@ type report struct {
 	equivalent int
 	broken     []outcome
 	survivors  []outcome
+	stages     map[string]effort
+}
+
+// effort is how many mutants a stage was tried on, how many it killed, and its CPU time.
+type effort struct {
+	tried, killed int
+	spent         time.Duration
 }
 
 func (r *report) add(o outcome) {
+	if r.stages == nil {
+		r.stages = map[string]effort{}
+	}
+	for stage, spent := range o.spent {
+		e := r.stages[stage]
+		e.tried++
+		e.spent += spent
+		if stage == o.stage {
+			e.killed++
+		}
+		r.stages[stage] = e
+	}
 	switch {
 	case o.killed:
 		r.killed++
@@ -41,6 +62,10 @@ func (r *report) write(w *log.Logger) {
 		r.drawn, r.of, r.seed, r.took.Round(time.Second), r.killed, len(r.survivors), r.equivalent)
 	if n := r.ran(); n > 0 {
 		summary += fmt.Sprintf(": %.1f %% killed", 100*float64(r.killed)/float64(n))
+	}
+	for _, stage := range slices.SortedFunc(maps.Keys(r.stages), func(a, b string) int { return r.stages[b].tried - r.stages[a].tried }) {
+		e := r.stages[stage]
+		w.Printf("%s: %d tried, %d killed, %s", stage, e.tried, e.killed, e.spent.Round(time.Second))
 	}
 	w.Print(summary)
 	if len(r.survivors) > 0 {

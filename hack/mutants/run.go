@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,8 @@ type program struct {
 	args  []string
 	// took is the CPU time that the tests take without a mutant.
 	took time.Duration
+	// covers is what they execute.
+	covers coverage
 }
 
 // programsOf are the programs of all stages, in their order.
@@ -50,6 +53,8 @@ type runner struct {
 	programs     []program
 	// together are the programs with all numbered mutants in them, by the path of their package.
 	together map[string]string
+	// covering are the packages whose programs note what they execute.
+	covering []string
 }
 
 // outcome is what became of a mutant.
@@ -60,12 +65,19 @@ type outcome struct {
 	by     string
 	// broken is what the compiler said where it took what go/types had taken for a program for none.
 	broken string
+	// stage is the one that killed it, spent the CPU time in each.
+	stage string
+	spent map[string]time.Duration
 }
 
-// baseline runs everything without a mutant, since tests that fail anyway kill everything, and measures how long it takes.
-func (r *runner) baseline(ctx context.Context) error {
+// baseline runs everything without a mutant, since tests that fail anyway kill everything, and measures how long it takes, and what of the packages
+// it executes.
+func (r *runner) baseline(ctx context.Context, packages []string) error {
 	for i := range r.programs {
 		p := &r.programs[i]
+		if err := p.cover(ctx, r, packages); err != nil {
+			return cmp.Or(ctx.Err(), err)
+		}
 		result := p.run(ctx, r.together[p.path], 0, time.Hour)
 		if result.failed {
 			return fmt.Errorf("the tests of %s fail without any mutant:\n%s", p.path, result.output)
@@ -85,7 +97,8 @@ func (r *runner) try(ctx context.Context, m *Mutant) (outcome, error) {
 		}
 		built = map[string]string{}
 	}
-	for _, p := range r.reaching(m.Package.Path) {
+	spent := map[string]time.Duration{}
+	for _, p := range r.reaching(m) {
 		binary, err := r.build(ctx, &p, overlay, built)
 		var refused *refusal
 		switch {
@@ -100,18 +113,20 @@ func (r *runner) try(ctx context.Context, m *Mutant) (outcome, error) {
 		if ctx.Err() != nil {
 			return outcome{}, ctx.Err()
 		}
+		spent[p.stage] += result.took
 		if result.failed {
-			return outcome{Mutant: m, killed: true, by: p.stage + ", " + path.Base(p.path) + ": " + result.how}, nil
+			return outcome{Mutant: m, killed: true, by: p.stage + ", " + path.Base(p.path) + ": " + result.how, stage: p.stage, spent: spent}, nil
 		}
 	}
-	return outcome{Mutant: m}, nil
+	return outcome{Mutant: m, spent: spent}, nil
 }
 
-// reaching are the programs that a package is part of: in the order of the stages, and in each the package's own first.
-func (r *runner) reaching(path string) []program {
+// reaching are the programs that execute a mutant: in the order of the stages, and in each the package's own first.
+func (r *runner) reaching(m *Mutant) []program {
 	var all []program
+	path := m.Package.Path
 	for _, p := range r.programs {
-		if p.reaches[path] || p.path == path {
+		if (p.reaches[path] || p.path == path) && p.covers.executes(m) {
 			all = append(all, p)
 		}
 	}
@@ -149,17 +164,25 @@ func (r *runner) build(ctx context.Context, p *program, overlay string, built ma
 		return binary, nil
 	}
 	binary := filepath.Join(r.scratch, strings.ReplaceAll(p.path, "/", "_")+".test")
-	args := []string{"test", "-c", "-ldflags=-s -w", "-o", binary}
+	var args []string
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, p.path)...)
-	cmd.Dir = r.dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", &refusal{fmt.Sprintf("go test -c %s: %v\n%s", p.path, err, out)}
+	if err := r.compile(ctx, p.path, binary, args...); err != nil {
+		return "", err
 	}
 	built[p.path] = binary
 	return binary, nil
+}
+
+func (r *runner) compile(ctx context.Context, path, binary string, args ...string) error {
+	args = append([]string{"test", "-c", "-ldflags=-s -w", "-o", binary}, args...)
+	cmd := exec.CommandContext(ctx, "go", append(args, path)...)
+	cmd.Dir = r.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return &refusal{fmt.Sprintf("go test -c %s: %v\n%s", path, err, out)}
+	}
+	return nil
 }
 
 // result is what came of running the tests.
@@ -176,11 +199,11 @@ const memory = 6 << 20
 var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
 // run runs the tests with one of the mutants in them within bounds. CPU time bounds a mutant that does not end: how busy the machine is changes nothing about it.
-func (p *program) run(ctx context.Context, binary string, number int, limit time.Duration) result {
+func (p *program) run(ctx context.Context, binary string, number int, limit time.Duration, more ...string) result {
 	const bounded = `ulimit -v "$1" 2>/dev/null; ulimit -t "$2" 2>/dev/null; shift 2; exec "$@"`
 	args := []string{"-c", bounded, "sh", strconv.Itoa(memory), strconv.Itoa(int(limit.Seconds()) + 1), binary, "-test.failfast", "-test.timeout=1h"}
-	cmd := exec.CommandContext(ctx, "sh", append(args, p.args...)...)
-	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), chooses+"="+strconv.Itoa(number))
+	cmd := exec.CommandContext(ctx, "sh", slices.Concat(args, p.args, more)...)
+	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), chooses+"="+strconv.Itoa(number), "GOGC=400") // which saves a quarter of the CPU time
 	cmd.WaitDelay = 5 * time.Second
 	out := &head{}
 	cmd.Stdout, cmd.Stderr = out, out

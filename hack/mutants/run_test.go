@@ -61,6 +61,11 @@ func Enough(n int) bool {
 	return false
 }
 `,
+	"engine/inner/idle.go": `package inner
+
+// Idle is what no test executes.
+func Idle(n int) bool { return n > 3 }
+`,
 	"user/user_test.go": `package user
 
 import (
@@ -110,6 +115,18 @@ func TestRun(t *testing.T) {
 	}
 	if r.killed == 0 || len(r.survivors) == 0 || r.ran() != r.drawn {
 		t.Errorf("of %d drawn %d were killed and %d survived", r.drawn, r.killed, len(r.survivors))
+	}
+	idle := 0
+	for _, o := range r.survivors {
+		if o.Func == "Idle" {
+			idle++
+			if len(o.spent) > 0 {
+				t.Errorf("tests that do not execute it run with %s", o.Mutant)
+			}
+		}
+	}
+	if tests := r.stages["tests"]; idle == 0 || tests.tried != r.ran()-idle || tests.killed == 0 {
+		t.Errorf("%d mutants are executed by no test, of %d, and %+v", idle, r.ran(), r.stages)
 	}
 	if after := read(t, dir); after != before {
 		t.Errorf("the tree was changed from\n%s\nto\n%s", before, after)

@@ -43,16 +43,11 @@ type span struct {
 
 // function is the function whose body a mutant changes, nil if there is none that could call a copy of itself.
 func (m *Mutant) function() *ast.FuncDecl {
-	for _, decl := range m.File.syntax.Decls {
-		f, ok := decl.(*ast.FuncDecl)
-		if ok && f.Body != nil && m.File.offset(f.Body.Lbrace) < m.from && m.to <= m.File.offset(f.Body.Rbrace) {
-			if f.Recv != nil && receiver(f) == "" && isGeneric(f.Recv.List[0].Type) {
-				return nil // a copy would need the type's parameters, which have no values to come from
-			}
-			return f
-		}
+	f := m.enclosing()
+	if f != nil && f.Recv != nil && receiver(f) == "" && isGeneric(f.Recv.List[0].Type) {
+		return nil // a copy would need the type's parameters, which have no values to come from
 	}
-	return nil
+	return f
 }
 
 // receiver is the name of a method's receiver, empty for none.

@@ -24,7 +24,7 @@ var (
 	plugged = flag.Bool("plugins", false, "whether plugins carry out steps in the one history")
 	late    = flag.Bool("late", false, "whether EndpointSlices list pods late in the one history")
 	moves   = flag.String("moves", "all", "which of its moves to replay, with commas; empty for none")
-	brief   = flag.Bool("brief", false, "end at the first fault, and do not look for a shorter history that shows it")
+	brief   = flag.Bool("brief", false, "end at the first fault, do not look for a shorter history that shows it, and do not try mutants with recordings")
 	without = flag.String("without", "", "which kinds of disorder to leave out of it, with commas: staleness, crashes, delays")
 )
 

@@ -15,6 +15,11 @@ import (
 	"github.com/sluice-delivery/sluice/internal/sim"
 )
 
+var (
+	crashEvery = flag.Int("crash-every", 1, "crash at every nth write of each story, each time in a run of its own")
+	staleEvery = flag.Int("stale-every", 12, "show old objects to every nth reconcile of each story, each in a run of its own")
+)
+
 // CrashAnywhere plays every transcript again and again, with the controller stopping after the first write, the second, and so on.
 // Wherever it stopped, everything ends as it would have.
 func CrashAnywhere(t *testing.T) {
@@ -23,13 +28,11 @@ func CrashAnywhere(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			for _, story := range stories {
-				story.disturb(t, fewer, story.writes, (*script.Script).CrashAtWrite)
+				story.disturb(t, *crashEvery*fewer, story.writes, (*script.Script).CrashAtWrite)
 			}
 		})
 	}
 }
-
-var staleEvery = flag.Int("stale-every", 12, "show old objects to every nth reconcile of each story, each in a run of its own")
 
 // StaleAnywhere does the same with a pass that sees objects of one kind, or of all, as they were some changes ago.
 func StaleAnywhere(t *testing.T, views map[string]sim.View) {
