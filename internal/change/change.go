@@ -11,7 +11,7 @@ import (
 // Change is one write to one object other than the Rollout: [CreateReplicaSet], [UpdateReplicaSet], [DeleteReplicaSet],
 // [CreateService], [UpdateService], [DeleteService], [WriteRoute], [UpdatePod], [EvictPod], [ScaleWorkload], [CreateAnalysisRun],
 // [TerminateAnalysisRun], [DeleteAnalysisRun], [CreateExperiment], [TerminateExperiment] or [DeleteExperiment].
-// The Reason of each says in a few words what it follows from.
+// What each follows from is in the notes of its plan.
 //
 //sumtype:decl
 type Change interface {
@@ -22,40 +22,34 @@ type Change interface {
 // refused, the shell asks again with [Observed.CreateFailure].
 type CreateReplicaSet struct {
 	ReplicaSet *appsv1.ReplicaSet
-	Reason     string
 }
 
 // UpdateReplicaSet changes a ReplicaSet that exists. Only what differs between From and To is written, and only if the object
 // still has From's resourceVersion.
 type UpdateReplicaSet struct {
 	From, To *appsv1.ReplicaSet
-	Reason   string
 }
 
 // DeleteReplicaSet deletes a ReplicaSet without pods, if it still has the resourceVersion given here.
 type DeleteReplicaSet struct {
 	ReplicaSet *appsv1.ReplicaSet
-	Reason     string
 }
 
 // UpdateService changes what a Service selects, and whose it is. Only what differs between From and To is written, and only if
 // the object still has From's resourceVersion.
 type UpdateService struct {
 	From, To *corev1.Service
-	Reason   string
 }
 
 // UpdatePod changes the labels and annotations of a pod, if it still has From's resourceVersion.
 type UpdatePod struct {
 	From, To *corev1.Pod
-	Reason   string
 }
 
 // EvictPod asks the API server to evict a pod, which it refuses as long as a PodDisruptionBudget forbids it. The refusal is no
 // failure: a later pass asks again.
 type EvictPod struct {
-	Pod    *corev1.Pod
-	Reason string
+	Pod *corev1.Pod
 }
 
 func (CreateReplicaSet) isChange() {}
@@ -69,7 +63,6 @@ func (DeleteReplicaSet) isChange() {}
 // has From's resourceVersion. Without From the object is created, without To deleted.
 type WriteRoute struct {
 	From, To *unstructured.Unstructured
-	Reason   string
 	// Release: the Rollout does not name the object any more. The shell remembers it if the API server refuses this, for the passes that
 	// follow.
 	Release bool
@@ -83,7 +76,6 @@ func (WriteRoute) isChange() {}
 // ScaleWorkload changes how many pods the Deployment has that a workloadRef refers to, if it still has From's resourceVersion.
 type ScaleWorkload struct {
 	From, To *appsv1.Deployment
-	Reason   string
 }
 
 func (ScaleWorkload) isChange() {}
@@ -91,21 +83,18 @@ func (ScaleWorkload) isChange() {}
 // CreateAnalysisRun creates an AnalysisRun under a name that follows from the version. If the name is taken or the object is refused,
 // the shell asks again with [Observed.RunFailures].
 type CreateAnalysisRun struct {
-	Run    *v1alpha1.AnalysisRun
-	Reason string
+	Run *v1alpha1.AnalysisRun
 }
 
 // TerminateAnalysisRun ends an AnalysisRun: only what differs between From and To is written, and only if the object still has
 // From's resourceVersion. AnalysisRuns have no status subresource: such a patch must leave the status alone.
 type TerminateAnalysisRun struct {
 	From, To *v1alpha1.AnalysisRun
-	Reason   string
 }
 
 // DeleteAnalysisRun deletes an AnalysisRun that has ended, if it still has the resourceVersion given here.
 type DeleteAnalysisRun struct {
-	Run    *v1alpha1.AnalysisRun
-	Reason string
+	Run *v1alpha1.AnalysisRun
 }
 
 func (CreateAnalysisRun) isChange()    {}
@@ -116,32 +105,27 @@ func (DeleteAnalysisRun) isChange()    {}
 // object is refused, the shell asks again with [Observed.ExperimentFailures].
 type CreateExperiment struct {
 	Experiment *v1alpha1.Experiment
-	Reason     string
 }
 
 // TerminateExperiment ends an Experiment: only what differs between From and To is written, and only if the object still has From's
 // resourceVersion. Experiments have no status subresource: such a patch must leave the status alone.
 type TerminateExperiment struct {
 	From, To *v1alpha1.Experiment
-	Reason   string
 }
 
 // DeleteExperiment deletes an Experiment that has ended, if it still has the resourceVersion given here.
 type DeleteExperiment struct {
 	Experiment *v1alpha1.Experiment
-	Reason     string
 }
 
 // CreateService creates a Service for the pods of an Experiment's template.
 type CreateService struct {
 	Service *corev1.Service
-	Reason  string
 }
 
 // DeleteService deletes such a Service, if it still has the resourceVersion given here.
 type DeleteService struct {
 	Service *corev1.Service
-	Reason  string
 }
 
 func (CreateExperiment) isChange()    {}

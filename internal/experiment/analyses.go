@@ -51,7 +51,7 @@ func (p *pass) begin(a spec.ExperimentAnalysis) {
 		return
 	}
 	if !begun {
-		p.plan.Judge = append(p.plan.Judge, change.CreateAnalysisRun{Run: run, Reason: a.Field})
+		p.plan.Judge = append(p.plan.Judge, change.CreateAnalysisRun{Run: run})
 		p.journal.Note(change.TopicJudge, "begin analysis "+run.Name, a.Field)
 	}
 	verdict.Phase, verdict.Message = phaseOf(run), run.Status.Message
@@ -148,7 +148,7 @@ func (p *pass) endRuns() {
 		}
 		to := run.DeepCopy()
 		to.Spec.Terminate = true
-		p.plan.Judge = append(p.plan.Judge, change.TerminateAnalysisRun{From: run, To: to, Reason: "the Experiment has ended"})
+		p.plan.Judge = append(p.plan.Judge, change.TerminateAnalysisRun{From: run, To: to})
 		p.journal.Note(change.TopicJudge, "end analysis "+run.Name, "the Experiment has ended")
 		p.journal.Event(v1alpha1.EventAnalysisRunTerminating, "Terminating AnalysisRun '%s'", run.Name)
 	}

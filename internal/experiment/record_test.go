@@ -83,6 +83,41 @@ func TestNamesThatAreTaken(t *testing.T) {
 	}
 }
 
+// A Service that the API server refuses is told as that, and one whose name someone else has as that.
+func TestServicesThatCannotBeCreated(t *testing.T) {
+	for want, taken := range map[string]bool{"was refused: no more": false, "is there already and is not of this Experiment": true} {
+		ex := &v1alpha1.Experiment{}
+		ex.Name, ex.Namespace, ex.UID = "a", "team", "1"
+		ex.Spec.Templates = []v1alpha1.TemplateSpec{{
+			Name: "web", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, Service: &v1alpha1.TemplateService{Name: "web"},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Ports: []corev1.ContainerPort{{ContainerPort: 80}}}}},
+			},
+		}}
+		failure := experiment.CreateFailure{Kind: experiment.Service, CreateFailure: change.CreateFailure{Name: "web", Taken: taken, Message: "no more"}}
+		next := experiment.Next(experiment.Observed{Now: time.Unix(60, 0), Experiment: ex, CreateFailures: []experiment.CreateFailure{failure}})
+		if got := next.Record.To.Status.TemplateStatuses[0]; got.Status != v1alpha1.TemplateStatusError || !strings.Contains(got.Message, want) {
+			t.Errorf("the status is %+v, want one with %q", got, want)
+		}
+	}
+}
+
+// A template whose ReplicaSet is gone has no pods, whatever the status said of it.
+func TestPodsOfAReplicaSetThatIsGoneAreNotCounted(t *testing.T) {
+	ex := &v1alpha1.Experiment{}
+	ex.Name, ex.Namespace, ex.UID = "a", "team", "1"
+	ex.Spec.Templates = []v1alpha1.TemplateSpec{{
+		Name: "web", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}},
+	}}
+	ex.Status.TemplateStatuses = []v1alpha1.TemplateStatus{{Name: "web", Replicas: 3, UpdatedReplicas: 3, ReadyReplicas: 3, AvailableReplicas: 3}}
+	next := experiment.Next(experiment.Observed{Now: time.Unix(60, 0), Experiment: ex})
+	if s := next.Record.To.Status.TemplateStatuses[0]; s.Replicas+s.UpdatedReplicas+s.ReadyReplicas+s.AvailableReplicas != 0 {
+		t.Errorf("pods are counted that are not there: %+v", s)
+	}
+}
+
 // Whether a plan is logged and traced depends on whether it writes anything, even if only to other objects.
 func TestEveryWriteCounts(t *testing.T) {
 	changes := []change.Change{change.DeleteService{}}

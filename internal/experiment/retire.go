@@ -88,7 +88,7 @@ func (p *pass) retireSet(set *appsv1.ReplicaSet, reason string) {
 			to.Annotations = map[string]string{}
 		}
 		to.Annotations[v1alpha1.ScaleDownDeadlineAnnotation] = deadline.UTC().Format(time.RFC3339)
-		p.plan.Grow = append(p.plan.Grow, change.UpdateReplicaSet{From: set, To: to, Reason: reason})
+		p.plan.Grow = append(p.plan.Grow, change.UpdateReplicaSet{From: set, To: to})
 	}
 	if p.Now.Before(deadline) {
 		p.journal.WakeAt(deadline)
@@ -102,6 +102,6 @@ func (p *pass) retireSet(set *appsv1.ReplicaSet, reason string) {
 	}
 	to.Spec.Replicas = new(int32)
 	delete(to.Annotations, v1alpha1.ScaleDownDeadlineAnnotation)
-	p.plan.Shrink = append(p.plan.Shrink, change.UpdateReplicaSet{From: set, To: to, Reason: reason})
+	p.plan.Shrink = append(p.plan.Shrink, change.UpdateReplicaSet{From: set, To: to})
 	p.tellScale(set.Name, desired(set), 0, reason)
 }

@@ -33,7 +33,7 @@ func (p *pass) growService(t *template) (missing string) {
 		p.finish(t, v1alpha1.TemplateStatusError, fmt.Sprintf("Service %q was refused: %s", t.Service, failure.Message))
 		return ""
 	}
-	p.plan.Route = append(p.plan.Route, change.CreateService{Service: t.newService(p.Experiment), Reason: t.Field + ".service"})
+	p.plan.Route = append(p.plan.Route, change.CreateService{Service: t.newService(p.Experiment)})
 	p.journal.Note(change.TopicRoute, "create service "+t.Service, t.Field+".service")
 	t.is.ServiceName = t.Service
 	return ""
@@ -62,7 +62,7 @@ func (p *pass) dropServices(sets map[string]*appsv1.ReplicaSet) {
 		if !ours || set != nil && (desired(set) > 0 || !counted(set) || set.Status.AvailableReplicas > 0) {
 			continue
 		}
-		p.plan.Shrink = append(p.plan.Shrink, change.DeleteService{Service: s, Reason: "it has no pods any more"})
+		p.plan.Shrink = append(p.plan.Shrink, change.DeleteService{Service: s})
 		p.journal.Note(change.TopicRoute, "delete service "+s.Name, "it has no pods any more")
 	}
 }

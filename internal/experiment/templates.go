@@ -72,13 +72,13 @@ func (p *pass) growSet(t *template) (missing string) {
 	if from == t.Replicas && to.Spec.MinReadySeconds == t.set.Spec.MinReadySeconds && maps.Equal(to.Annotations, t.set.Annotations) {
 		return ""
 	}
-	made := change.UpdateReplicaSet{From: t.set, To: to, Reason: "as " + t.Field + " has it"}
+	made := change.UpdateReplicaSet{From: t.set, To: to}
 	if from > t.Replicas {
 		p.plan.Shrink = append(p.plan.Shrink, made)
 	} else {
 		p.plan.Grow = append(p.plan.Grow, made)
 	}
-	p.tellScale(t.set.Name, from, t.Replicas, made.Reason)
+	p.tellScale(t.set.Name, from, t.Replicas, "as "+t.Field+" has it")
 	return "its ReplicaSet changes"
 }
 
@@ -102,7 +102,7 @@ func (p *pass) createSet(t *template) (missing string) {
 		failure, refused := p.failureOf(ReplicaSet, set.Name)
 		switch {
 		case !refused:
-			p.plan.Grow = append(p.plan.Grow, change.CreateReplicaSet{ReplicaSet: set, Reason: t.Field})
+			p.plan.Grow = append(p.plan.Grow, change.CreateReplicaSet{ReplicaSet: set})
 			p.journal.Note(change.TopicGrow, fmt.Sprintf("create %s with %s", set.Name, pods(t.Replicas)), t.Field)
 			p.journal.Event(v1alpha1.EventScalingReplicaSet, "Scaled up ReplicaSet %s from 0 to %d", set.Name, t.Replicas)
 			t.is.PodTemplateHash = t.PodHash

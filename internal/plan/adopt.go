@@ -30,7 +30,7 @@ func (p *pass) adopts() bool {
 		const reason = "it has no controller, and its pods match this Rollout's selector"
 		to := rs.DeepCopy()
 		to.OwnerReferences = append(to.OwnerReferences, *metav1.NewControllerRef(p.world.Rollout, v1alpha1.RolloutGVK))
-		p.draft.Grow = append(p.draft.Grow, change.UpdateReplicaSet{From: rs, To: to, Reason: reason})
+		p.draft.Grow = append(p.draft.Grow, change.UpdateReplicaSet{From: rs, To: to})
 		p.journal.Note(change.TopicUpdate, "adopt "+rs.Name, reason)
 	}
 	return true

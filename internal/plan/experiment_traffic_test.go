@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -44,6 +45,19 @@ func TestNobodyIsSentToAnExperimentThatHasEnded(t *testing.T) {
 	ended.Experiments = []*v1alpha1.Experiment{ex}
 	if p := plan.Next(ended); len(p.Route) > 0 || len(p.Record.To.Status.Canary.Weights.Additional) > 0 {
 		t.Errorf("pods of an Experiment that has ended are sent to: %v, %+v", p.Route, p.Record.To.Status.Canary.Weights)
+	}
+}
+
+// TestAnExperimentAfterTheLastStepIsNone: anyone who can write a status can name one there, in an update that cannot begin its next version.
+func TestAnExperimentAfterTheLastStepIsNone(t *testing.T) {
+	_, o := sending(t)
+	o.Rollout = o.Rollout.DeepCopy()
+	steps := int32(len(o.Rollout.Spec.Strategy.Canary.Steps))
+	o.Rollout.Status.CurrentStepIndex = &steps
+	o.CreateFailure = &change.CreateFailure{Name: "web-other", Message: "quota"}
+	o.Rollout.Status.Canary.CurrentExperiment = fmt.Sprintf("web-%s--%d", o.Rollout.Status.CurrentPodHash, steps)
+	if p := plan.Next(o); p.Record == nil || p.Record.To.Status.Phase != v1alpha1.RolloutPhaseDegraded {
+		t.Errorf("it is not told that the version cannot be created: %+v", p.Notes)
 	}
 }
 

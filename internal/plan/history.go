@@ -19,7 +19,7 @@ func (p *pass) forget() {
 			continue
 		}
 		reason := fmt.Sprintf("%d old revisions are kept", p.world.Spec.RevisionHistoryLimit)
-		p.draft.Shrink = append(p.draft.Shrink, change.DeleteReplicaSet{ReplicaSet: v.ReplicaSet, Reason: reason})
+		p.draft.Shrink = append(p.draft.Shrink, change.DeleteReplicaSet{ReplicaSet: v.ReplicaSet})
 		p.journal.Note(change.TopicShrink, fmt.Sprintf("delete %s of revision %d", v.Name, v.Revision), reason)
 		excess--
 	}

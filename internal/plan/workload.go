@@ -46,7 +46,7 @@ func (p *pass) takeOver() {
 	}
 	to := *deployment
 	to.Spec.Replicas = &target
-	p.draft.Shrink = append(p.draft.Shrink, change.ScaleWorkload{From: deployment, To: &to, Reason: why})
+	p.draft.Shrink = append(p.draft.Shrink, change.ScaleWorkload{From: deployment, To: &to})
 	p.journal.Note(change.TopicShrink, fmt.Sprintf("scale Deployment %s from %d to %d", deployment.Name, have, target), why)
 }
 

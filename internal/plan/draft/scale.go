@@ -33,21 +33,18 @@ func (d *Draft) MayNotScale() string {
 // edit is a ReplicaSet on its way to what it should be.
 type edit struct {
 	from, To *appsv1.ReplicaSet
-	reasons  []string
+	// scaled says how many pods it gets, nil if as many as before: with the event and the note of these numbers.
+	scaled *scaled
 }
 
 // Edit returns the ReplicaSet to change in place of v's own, which may be shared with a cache.
-func (d *Draft) Edit(v *world.Version) *appsv1.ReplicaSet { return d.EditFor(v, "").To }
+func (d *Draft) Edit(v *world.Version) *appsv1.ReplicaSet { return d.edit(v).To }
 
-// EditFor is Edit with a reason for the write.
-func (d *Draft) EditFor(v *world.Version, reason string) *edit {
+func (d *Draft) edit(v *world.Version) *edit {
 	e, ok := d.edits[v.Name]
 	if !ok {
 		e = &edit{from: v.ReplicaSet, To: v.DeepCopy()}
 		d.edits[v.Name] = e
-	}
-	if reason != "" {
-		e.reasons = append(e.reasons, reason)
 	}
 	return e
 }
@@ -66,7 +63,8 @@ func (d *Draft) Scale(v *world.Version, to int32, reason string) {
 	if drafted := d.Edit(v).Spec.Replicas; drafted != nil && *drafted == to {
 		return
 	}
-	set := d.EditFor(v, reason).To
+	e := d.edit(v)
+	set := e.To
 	set.Spec.Replicas = &to
 	if set.Annotations == nil {
 		set.Annotations = map[string]string{}
@@ -77,8 +75,14 @@ func (d *Draft) Scale(v *world.Version, to int32, reason string) {
 		delete(set.Annotations, v1alpha1.ReachedAnnotation)
 		delete(set.Annotations, v1alpha1.OvertakenAnnotation)
 	}
-	d.tellScale(set, from, to, reason)
+	if e.scaled == nil {
+		e.scaled = d.tellScale(set, from, to, reason)
+		return
+	}
+	d.journal.Events[e.scaled.event], d.journal.Notes[e.scaled.note] = d.scaledTo(set, from, to, reason) // the size before that counts no more
 }
+
+type scaled struct{ event, note int }
 
 // ScaleNew sets how many pods the new version should have, whether it has a ReplicaSet yet or not.
 func (d *Draft) ScaleNew(to int32, reason string) {
@@ -88,7 +92,6 @@ func (d *Draft) ScaleNew(to int32, reason string) {
 	}
 	set := d.Create.ReplicaSet
 	set.Spec.Replicas = &to
-	d.Create.Reason = reason
 	d.journal.Event(v1alpha1.EventNewReplicaSetCreated, "Created ReplicaSet %s (revision %s)", set.Name, set.Annotations[v1alpha1.RevisionAnnotation])
 	if to == 0 {
 		d.journal.Note(change.TopicGrow, "create "+set.Name+" without pods", reason)
@@ -97,18 +100,23 @@ func (d *Draft) ScaleNew(to int32, reason string) {
 	d.tellScale(set, 0, to, reason)
 }
 
-func (d *Draft) tellScale(set *appsv1.ReplicaSet, from, to int32, reason string) {
+func (d *Draft) tellScale(set *appsv1.ReplicaSet, from, to int32, reason string) *scaled {
+	event, note := d.scaledTo(set, from, to, reason)
+	d.journal.Events, d.journal.Notes = append(d.journal.Events, event), append(d.journal.Notes, note)
+	return &scaled{event: len(d.journal.Events) - 1, note: len(d.journal.Notes) - 1}
+}
+
+func (d *Draft) scaledTo(set *appsv1.ReplicaSet, from, to int32, reason string) (change.Event, change.Note) {
 	direction, topic := "up", change.TopicGrow
 	if to < from {
 		direction, topic = "down", change.TopicShrink
 	}
-	d.journal.Event(v1alpha1.EventScalingReplicaSet, "Scaled %s ReplicaSet %s (revision %s) from %d to %d",
-		direction, set.Name, set.Annotations[v1alpha1.RevisionAnnotation], from, to)
+	message := fmt.Sprintf("Scaled %s ReplicaSet %s (revision %s) from %d to %d", direction, set.Name, set.Annotations[v1alpha1.RevisionAnnotation], from, to)
 	text := fmt.Sprintf("scale %s from %d to %d", set.Name, from, to)
 	if d.Create != nil && d.Create.ReplicaSet == set {
 		text = fmt.Sprintf("create %s with %s", set.Name, capacity.Pods(to))
 	}
-	d.journal.Note(topic, text, reason)
+	return change.Event{Reason: v1alpha1.EventScalingReplicaSet, Message: message}, change.Note{Topic: topic, Text: text, Reason: reason}
 }
 
 // Collect puts the changes of this pass into the plan: what adds pods or only labels first, what takes pods away last.
@@ -122,7 +130,7 @@ func (d *Draft) Collect() {
 		if !ok || !e.changes() {
 			continue
 		}
-		made := change.UpdateReplicaSet{From: e.from, To: e.To, Reason: joinReasons(e.reasons)}
+		made := change.UpdateReplicaSet{From: e.from, To: e.To}
 		if e.To.Spec.Replicas != nil && *e.To.Spec.Replicas < v.Desired() {
 			shrink = append(shrink, made)
 			continue
@@ -134,16 +142,6 @@ func (d *Draft) Collect() {
 	}
 	d.Route = append(d.Route, d.RouteWrites...)
 	d.Shrink = slices.Concat(shrink, d.Shrink) // scaling down before deleting what is empty
-}
-
-func joinReasons(reasons []string) string {
-	switch len(reasons) {
-	case 0:
-		return "follow the Rollout"
-	case 1:
-		return reasons[0]
-	}
-	return fmt.Sprintf("%s; %s", reasons[0], joinReasons(reasons[1:]))
 }
 
 // Shrinks reports whether this pass scales anything down.

@@ -79,7 +79,7 @@ func (d *Draft) Point(name, hash, reason string) {
 	if from == hash && owned {
 		return
 	}
-	s := d.EditService(name, reason)
+	s := d.EditService(name)
 	world.SetKey(&s.Spec.Selector, v1alpha1.PodTemplateHashLabel, hash)
 	world.SetKey(&s.Annotations, v1alpha1.ManagedByAnnotation, d.world.Rollout.Name)
 	if from != hash {
@@ -89,12 +89,12 @@ func (d *Draft) Point(name, hash, reason string) {
 }
 
 // EditService returns the Service to change in place of the one that was observed, which may be shared with a cache.
-func (d *Draft) EditService(name, reason string) *corev1.Service {
+func (d *Draft) EditService(name string) *corev1.Service {
 	if e, ok := d.serviceEdits[name]; ok {
 		return e.To
 	}
 	from := d.Service(name)
-	e := change.UpdateService{From: from, To: from.DeepCopy(), Reason: reason}
+	e := change.UpdateService{From: from, To: from.DeepCopy()}
 	d.serviceEdits[name] = e
 	return e.To
 }

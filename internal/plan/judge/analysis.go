@@ -82,7 +82,7 @@ func (j *Judge) startRun(a judgement) string {
 		return "the API server refused the AnalysisRun"
 	}
 	if !begun {
-		j.draft.Judge = append(j.draft.Judge, change.CreateAnalysisRun{Run: run, Reason: a.Field})
+		j.draft.Judge = append(j.draft.Judge, change.CreateAnalysisRun{Run: run})
 		j.journal.Note(change.TopicJudge, "begin analysis "+run.Name, a.Field)
 		for _, w := range analysis.Warn(a.Analysis, j.world.Templates, j.world.Rollout) {
 			j.journal.Note(change.TopicJudge, "analysis "+run.Name, w.String())

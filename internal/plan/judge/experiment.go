@@ -80,7 +80,7 @@ func (j *Judge) startExperiment(s spec.RunExperiment) string {
 		j.journal.WakeAt(j.world.Now.Add(world.CreateRetry))
 		return "the API server refused the Experiment"
 	}
-	j.draft.Judge = append(j.draft.Judge, change.CreateExperiment{Experiment: ex, Reason: s.Resolved.Field})
+	j.draft.Judge = append(j.draft.Judge, change.CreateExperiment{Experiment: ex})
 	j.journal.Note(change.TopicJudge, "begin experiment "+ex.Name, s.Resolved.Field)
 	j.journal.Event(v1alpha1.EventExperimentCreated, "Created Experiment '%s'", ex.Name)
 	j.update.Is.Canary.CurrentExperiment = ex.Name
@@ -174,7 +174,7 @@ func (j *Judge) EndExperiments() {
 		}
 		to := ex.DeepCopy()
 		to.Spec.Terminate = true
-		j.endFirst(change.TerminateExperiment{From: ex, To: to, Reason: reason})
+		j.endFirst(change.TerminateExperiment{From: ex, To: to})
 		j.journal.Note(change.TopicJudge, "end experiment "+ex.Name, reason)
 	}
 }

@@ -25,7 +25,7 @@ func (j *Judge) ForgetRuns() {
 	}
 	phase := func(run *v1alpha1.AnalysisRun) v1alpha1.AnalysisPhase { return run.Status.Phase }
 	forget(j, "analyses", over, phase, func(run *v1alpha1.AnalysisRun, reason string) {
-		j.draft.Shrink = append(j.draft.Shrink, change.DeleteAnalysisRun{Run: run, Reason: reason})
+		j.draft.Shrink = append(j.draft.Shrink, change.DeleteAnalysisRun{Run: run})
 		j.journal.Note(change.TopicJudge, "delete analysis "+run.Name, reason)
 	})
 }
@@ -40,13 +40,16 @@ func (j *Judge) ForgetExperiments() {
 	}
 	phase := func(ex *v1alpha1.Experiment) v1alpha1.AnalysisPhase { return ex.Status.Phase }
 	forget(j, "experiments", over, phase, func(ex *v1alpha1.Experiment, reason string) {
-		j.draft.Shrink = append(j.draft.Shrink, change.DeleteExperiment{Experiment: ex, Reason: reason})
+		j.draft.Shrink = append(j.draft.Shrink, change.DeleteExperiment{Experiment: ex})
 		j.journal.Note(change.TopicJudge, "delete experiment "+ex.Name, reason)
 	})
 }
 
 // forget deletes, of objects that are over, those of versions that are gone, and of the others the oldest beyond the limits.
 func forget[T metav1.Object](j *Judge, kind string, over []T, phase func(T) v1alpha1.AnalysisPhase, remove func(T, string)) {
+	slices.SortFunc(over, func(a, b T) int { // newest first
+		return cmp.Or(b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), cmp.Compare(b.GetName(), a.GetName()))
+	})
 	var good, bad []T
 	for _, o := range over {
 		hash := o.GetLabels()[v1alpha1.PodTemplateHashLabel]
@@ -60,18 +63,10 @@ func forget[T metav1.Object](j *Judge, kind string, over []T, phase func(T) v1al
 		}
 	}
 	limits := j.world.Spec.RunHistory
-	for _, o := range beyond(good, limits.Successful) {
+	for _, o := range good[min(limits.Successful, len(good)):] {
 		remove(o, fmt.Sprintf("%d old successful %s are kept", limits.Successful, kind))
 	}
-	for _, o := range beyond(bad, limits.Unsuccessful) {
+	for _, o := range bad[min(limits.Unsuccessful, len(bad)):] {
 		remove(o, fmt.Sprintf("%d old unsuccessful %s are kept", limits.Unsuccessful, kind))
 	}
-}
-
-// beyond are the objects over the limit, after the newest `limit` of them.
-func beyond[T metav1.Object](objects []T, limit int) []T {
-	slices.SortFunc(objects, func(a, b T) int {
-		return cmp.Or(b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), cmp.Compare(b.GetName(), a.GetName()))
-	})
-	return objects[min(limit, len(objects)):]
 }

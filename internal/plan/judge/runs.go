@@ -55,7 +55,7 @@ func (j *Judge) EndRuns() {
 		}
 		to := run.DeepCopy()
 		to.Spec.Terminate = true
-		j.endFirst(change.TerminateAnalysisRun{From: run, To: to, Reason: reason})
+		j.endFirst(change.TerminateAnalysisRun{From: run, To: to})
 		j.journal.Note(change.TopicJudge, "end analysis "+run.Name, reason)
 	}
 }

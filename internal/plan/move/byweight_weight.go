@@ -123,7 +123,7 @@ func (r *ByWeight) carry(w *weight) {
 		Now: r.split.Now, Want: w.want, Max: r.canary.MaxWeight,
 		Replicas: r.want.Replicas(), Tolerated: r.canary.MaxUnavailable,
 		Canary: carrier.Counts().Serving(), Stable: r.want.Stable().ConfirmedAvailable(),
-		Ready:   carrier != nil && !carrier.Unobserved() && r.canary.Threshold.Met(carrier.Counts().Serving(), size),
+		Ready:   !carrier.Unobserved() && r.canary.Threshold.Met(carrier.Counts().Serving(), size),
 		Gradual: r.want.Gradual(), Unseen: !r.split.InForce,
 	}
 	wanted := r.want.PortionText(w.want)

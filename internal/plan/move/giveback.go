@@ -58,7 +58,7 @@ func (m *Mover) unnamedRoutes(named []traffic.Router) []change.WriteRoute {
 		if to != nil && equality.Semantic.DeepEqual(from.Object, to.Object) {
 			continue
 		}
-		writes = append(writes, change.WriteRoute{From: from, To: to, Reason: notNamed})
+		writes = append(writes, change.WriteRoute{From: from, To: to})
 	}
 	return writes
 }

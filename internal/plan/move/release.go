@@ -33,7 +33,7 @@ func (m *Mover) release(name string) {
 }
 
 func (m *Mover) free(name string) {
-	freed := m.draft.EditService(name, notNamed)
+	freed := m.draft.EditService(name)
 	delete(freed.Spec.Selector, v1alpha1.PodTemplateHashLabel)
 	delete(freed.Annotations, v1alpha1.ManagedByAnnotation)
 	m.journal.Note(change.TopicRoute, "release service "+name, notNamed)

@@ -28,7 +28,7 @@ func (m *Mover) releaseRoutes(routes []change.WriteRoute) (carried bool) {
 		case m.releaseRefused(route):
 		default:
 			m.draft.RouteWrites = append(m.draft.RouteWrites, route)
-			m.journal.Note(change.TopicRoute, "release "+route.From.GetKind()+" "+route.From.GetName(), route.Reason)
+			m.journal.Note(change.TopicRoute, "release "+route.From.GetKind()+" "+route.From.GetName(), notNamed)
 		}
 		if !route.Independent && carried {
 			m.draft.Tied++

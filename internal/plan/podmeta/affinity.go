@@ -28,7 +28,7 @@ func (l *Labeler) Separate(a spec.AntiAffinity) {
 		have := v.Spec.Template.Spec.Affinity
 		want := a.Apply(have, l.world.Rollout.Namespace, from)
 		if !equality.Semantic.DeepEqual(have, want) {
-			l.draft.EditFor(v, "antiAffinity").To.Spec.Template.Spec.Affinity = want
+			l.draft.Edit(v).Spec.Template.Spec.Affinity = want
 			l.journal.Note(change.TopicGrow, antiAffinityText(a, v, from), "antiAffinity")
 		}
 	}

@@ -83,7 +83,7 @@ func (l *Labeler) setVersionMetadata(v *world.Version, wanted spec.Metadata, why
 	hasPods := v.Desired() > 0 || v.Status.Replicas > 0 || v.Unobserved()
 	switch {
 	case !ephemeral.Fits(v.ReplicaSet, wanted):
-		ephemeral.Change(l.draft.EditFor(v, why).To, wanted, hasPods)
+		ephemeral.Change(l.draft.Edit(v), wanted, hasPods)
 		l.MetadataChanged = l.MetadataChanged || hasPods
 		if wanted.Empty() {
 			l.journal.Note(change.TopicLabel, "take "+ephemeral.Template.String()+" off pods of "+v.Name, why)
@@ -92,7 +92,7 @@ func (l *Labeler) setVersionMetadata(v *world.Version, wanted spec.Metadata, why
 		}
 	case ephemeral.Settled():
 	case !hasPods:
-		ephemeral.Settle(l.draft.EditFor(v, "no pods to label").To)
+		ephemeral.Settle(l.draft.Edit(v))
 	case v.Desired() > 0 && !v.Unobserved(): // or its pods are about to go, or might still be made of an older template
 		l.labelPods(v, ephemeral, why)
 	}
@@ -123,10 +123,10 @@ func (l *Labeler) labelPods(v *world.Version, ephemeral spec.EphemeralMetadata, 
 				continue
 			}
 		}
-		changes = append(changes, change.UpdatePod{From: pod, To: to, Reason: why})
+		changes = append(changes, change.UpdatePod{From: pod, To: to})
 	}
 	if len(changes)+refused == 0 {
-		ephemeral.Settle(l.draft.EditFor(v, "all its pods are labelled").To)
+		ephemeral.Settle(l.draft.Edit(v))
 		return
 	}
 	if refused > 0 {

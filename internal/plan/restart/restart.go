@@ -147,7 +147,7 @@ func (r *Restart) Replace() {
 	}
 	spared, why := r.spare()
 	for _, pod := range spared {
-		r.draft.Shrink = append(r.draft.Shrink, change.EvictPod{Pod: pod, Reason: why})
+		r.draft.Shrink = append(r.draft.Shrink, change.EvictPod{Pod: pod})
 		r.journal.Note(change.TopicShrink, "restart pod "+pod.Name, why)
 	}
 	if len(spared) == 0 {

@@ -149,11 +149,11 @@ func (r *Split) objectsOf(router traffic.Router) traffic.Objects {
 // carriedOut reports whether every router can carry out a split, and has.
 func (r *Split) carriedOut(s traffic.Split) bool {
 	all, problems := r.render(s)
-	return len(problems) == 0 && !slices.ContainsFunc(all, func(one rendered) bool { return len(one.changes("", nil)) > 0 })
+	return len(problems) == 0 && !slices.ContainsFunc(all, func(one rendered) bool { return len(one.changes(nil)) > 0 })
 }
 
 // changes are the writes that lead from what is to what should be, in a stable order, but for objects with problems.
-func (d rendered) changes(reason string, problems []spec.Problem) []change.Change {
+func (d rendered) changes(problems []spec.Problem) []change.Change {
 	var changes []change.Change
 	for _, ref := range d.router.Refs() {
 		if slices.ContainsFunc(problems, func(p spec.Problem) bool { return p.Field == ref.Field }) {
@@ -163,7 +163,7 @@ func (d rendered) changes(reason string, problems []spec.Problem) []change.Chang
 		if have == nil && should == nil || have != nil && should != nil && equality.Semantic.DeepEqual(have.Object, should.Object) {
 			continue
 		}
-		changes = append(changes, change.WriteRoute{From: have, To: should, Reason: reason})
+		changes = append(changes, change.WriteRoute{From: have, To: should})
 	}
 	return changes
 }
@@ -182,7 +182,7 @@ func (r *Split) Route(weight int32, reason, goal string) {
 		return
 	}
 	for _, one := range all {
-		r.draft.RouteWrites = append(r.draft.RouteWrites, one.changes(reason, problems)...)
+		r.draft.RouteWrites = append(r.draft.RouteWrites, one.changes(problems)...)
 	}
 	if len(problems) > 0 {
 		return

@@ -2,7 +2,6 @@ package status
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/plan/progress"
-	"github.com/sluice-delivery/sluice/internal/plan/world"
 )
 
 // giveUp aborts the update where the controller has to: an analysis failed, or the deadline has passed and the spec asks for it.
@@ -102,25 +100,30 @@ func (p *Status) repaired() bool {
 // has passed it stays so until there is progress: the condition's time is then that of the timeout.
 func (p *Status) overdue() bool {
 	progressing := p.update.Condition(v1alpha1.ConditionProgressing)
-	if p.judge.Judging() || p.delays() || progressing.Reason == "" {
+	if p.judge.Judging() || progressing.Reason == "" {
 		return false
 	}
 	if progressing.Reason == v1alpha1.ReasonProgressDeadlineExceeded {
 		return true
 	}
-	// A whole second on top, since the API stores no fractions: the deadline never comes early.
-	deadline := progressing.LastUpdateTime.Add(p.world.Spec.ProgressDeadline + time.Second)
-	if p.world.Now.Before(deadline) {
+	if deadline := p.deadline(progressing); p.world.Now.Before(deadline) {
 		p.journal.WakeAt(deadline)
 		return false
 	}
 	return true
 }
 
-// delays reports whether all that is left to do is to wait until an old version has had its time.
-func (p *Status) delays() bool {
+// deadline is when the last progress is too long ago: a whole second on top, since the API stores no fractions, so that it never comes early. Where all
+// that is left to do is to wait until an old version has had its time, it does not come before that.
+func (p *Status) deadline(progressing v1alpha1.RolloutCondition) time.Time {
+	deadline := progressing.LastUpdateTime.Add(p.world.Spec.ProgressDeadline + time.Second)
 	if p.update.State() != progress.Settled || p.world.New.Counts().Available < p.world.Spec.Replicas {
-		return false
+		return deadline
 	}
-	return slices.ContainsFunc(p.world.All(), func(v *world.Version) bool { return v.Delaying(p.world.Now) })
+	for _, v := range p.world.All() {
+		if until := v.Deadline(); until.After(deadline) {
+			deadline = until
+		}
+	}
+	return deadline
 }

@@ -30,7 +30,7 @@ const firstDoubt = 10 * time.Second
 func (p *Status) diagnosePods() {
 	v, last := p.short(), p.update.Condition(v1alpha1.ConditionProgressing)
 	still := p.world.Now.Sub(last.LastUpdateTime.Time)
-	late := last.Reason == v1alpha1.ReasonProgressDeadlineExceeded || still > p.world.Spec.ProgressDeadline
+	late := last.Reason == v1alpha1.ReasonProgressDeadlineExceeded || !p.world.Now.Before(p.deadline(last))
 	if v == nil || p.update.Begun || p.update.Retried || last.LastUpdateTime.IsZero() {
 		p.knowsPods = true
 		if late {

@@ -28,7 +28,7 @@ type Observed struct {
 	ReplicaSets []*appsv1.ReplicaSet
 	// Orphans are ReplicaSets of the namespace with a version's hash that nobody controls, in any order.
 	Orphans []*appsv1.ReplicaSet
-	// Services of the namespace that the spec names or that are marked as this Rollout's.
+	// Services of the namespace that the spec names or that are marked as this Rollout's, in any order.
 	Services []*corev1.Service
 	// Routes are the objects that the spec's traffic routers read and write, as far as they exist, and those that still carry what a
 	// router put there for this Rollout.

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,6 +41,7 @@ func (w *World) UnnamedServices() []*corev1.Service {
 			unnamed = append(unnamed, s)
 		}
 	}
+	slices.SortFunc(unnamed, func(a, b *corev1.Service) int { return cmp.Compare(a.Name, b.Name) })
 	return unnamed
 }
 

@@ -22,6 +22,9 @@ type Engine func(plan.Observed) plan.Plan
 // Subject is what is tried: an engine, and the loop around it.
 type Subject struct {
 	Engine Engine
+	// Honest: its plans are held to what they say, too (plans.go). Most broken engines are not honest: a wrapper changes what is done, and not what is
+	// told.
+	Honest bool
 	// Shell are the flaws of tier one's loop, Break is what breaks the shell of tier two.
 	Shell sim.Flaws
 	Break func(*shell.Parts)
@@ -31,7 +34,7 @@ type Subject struct {
 }
 
 // Real is the engine as it is, in a loop without flaws.
-var Real = Subject{Engine: plan.Next}
+var Real = Subject{Engine: plan.Next, Honest: true}
 
 // history is one history being played.
 type history struct {
@@ -154,7 +157,7 @@ func (h *history) build(s Subject) {
 	}
 	h.create(o)
 	h.plugins.said = map[change.StepKey][]sim.StepReply{}
-	h.rules = rules{history: h, world: h.world.World, told: map[string]bool{}}
+	h.rules = rules{history: h, world: h.world.World, told: map[string]bool{}, honest: s.Honest}
 	h.rules.weights = weights{left: map[string]departure{}}
 	h.rules.switches = switches{served: map[string]bool{}, left: map[string]departure{}, approved: map[string]bool{}}
 	h.world.Watch, h.world.Wrote = h.rules.watch, h.rules.wrote

@@ -209,7 +209,7 @@ func atLeastOne(u change.UpdateReplicaSet) change.Change {
 
 func deleteAtZero(u change.UpdateReplicaSet) change.Change {
 	if *u.To.Spec.Replicas == 0 {
-		return change.DeleteReplicaSet{ReplicaSet: u.From, Reason: u.Reason}
+		return change.DeleteReplicaSet{ReplicaSet: u.From}
 	}
 	return u
 }
