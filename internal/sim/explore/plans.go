@@ -95,6 +95,7 @@ func (r *rules) noted(p plan.Plan) {
 			said(change.TopicJudge, "end experiment "+c.To.Name)
 		case change.DeleteExperiment:
 			said(change.TopicJudge, "delete experiment "+c.Experiment.Name)
+		case change.CreateService, change.DeleteService, change.UpdatePod: // no Rollout has such Services, and one note tells of all pods
 		}
 	}
 }
@@ -124,6 +125,8 @@ func (r *rules) reported(p sim.Pass) {
 			}
 		case change.CreateExperiment:
 			want = append(want, fmt.Sprintf("Created Experiment '%s'", c.Experiment.Name))
+		case change.DeleteReplicaSet, change.CreateService, change.DeleteService, change.WriteRoute, change.UpdatePod, change.EvictPod, change.ScaleWorkload,
+			change.CreateAnalysisRun, change.TerminateAnalysisRun, change.DeleteAnalysisRun, change.TerminateExperiment, change.DeleteExperiment:
 		}
 	}
 	var got []string

@@ -51,7 +51,7 @@ var dishonest = map[string]struct {
 			p.Notes = append(p.Notes, change.Note{Topic: change.TopicWait, Text: o.ReplicaSets[0].Name})
 		}
 	}), "purity"},
-	"moves transitions": {records(func(o plan.Observed, s *v1alpha1.RolloutStatus) {
+	"moves transitions": {records(func(_ plan.Observed, s *v1alpha1.RolloutStatus) {
 		for i := range s.Conditions {
 			s.Conditions[i].LastTransitionTime = s.Conditions[i].LastUpdateTime
 		}
