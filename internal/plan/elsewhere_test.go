@@ -41,7 +41,7 @@ func TestRoutesElsewhereAreForgotten(t *testing.T) {
 
 // A route of another namespace is written only once the Rollout records it: after a crash nobody would find it there.
 func TestRoutesElsewhereAreRecordedFirst(t *testing.T) {
-	script := sim.NewScript()
+	script := script.New()
 	run := func(line string) {
 		t.Helper()
 		if _, err := script.Run(line); err != nil {
