@@ -95,7 +95,7 @@ func (r *rules) noted(p plan.Plan) {
 			said(change.TopicJudge, "end experiment "+c.To.Name)
 		case change.DeleteExperiment:
 			said(change.TopicJudge, "delete experiment "+c.Experiment.Name)
-		case change.CreateService, change.DeleteService, change.UpdatePod: // no Rollout has such Services, and one note tells of all pods
+		case change.CreateService, change.DeleteService, change.UpdatePod: // no Rollout has such Services, and one note is about all pods
 		}
 	}
 }
