@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -286,5 +287,14 @@ func TestTemplatesBringDryRunsAndRetention(t *testing.T) {
 	}
 	if diff := cmp.Diff(append(append(keep("a", 1), keep("b", 2)...), keep("c", 3)...), run.MeasurementRetention); diff != "" {
 		t.Errorf("retention (-want +got):\n%s", diff)
+	}
+}
+
+// A ClusterAnalysisTemplate that the controller may not read is a problem with its remedy, and the other templates are read all the same.
+func TestATemplateThatMayNotBeRead(t *testing.T) {
+	a := spec.Analysis{Field: "analysis", RolloutAnalysis: using(shared, smoke)}
+	problems := Check(a, Templates{shared: nil, smoke: {Metrics: metrics("errors")}}, rollout())
+	if len(problems) != 1 || !strings.Contains(problems[0].Text, "cannot be read: the controller manages one namespace") {
+		t.Errorf("the problems are %v", problems)
 	}
 }

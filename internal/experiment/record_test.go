@@ -70,6 +70,9 @@ func TestNamesThatAreTaken(t *testing.T) {
 				if len(next.Grow) != 1 {
 					t.Fatalf("after %d names it creates %d ReplicaSets: %+v", len(seen.CreateFailures), len(next.Grow), next.Record.To.Status)
 				}
+				if n, got := len(seen.CreateFailures), next.Record.To.Status.TemplateStatuses[0].CollisionCount; n > 0 && (got == nil || int(*got) != n) {
+					t.Errorf("after %d names that are taken, the status counts %v", n, got)
+				}
 				set := next.Grow[0].(change.CreateReplicaSet).ReplicaSet
 				seen.CreateFailures = append(seen.CreateFailures, experiment.CreateFailure{
 					Kind: experiment.ReplicaSet, CreateFailure: change.CreateFailure{Name: set.Name, Taken: true, Message: "the name is taken"},

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -51,5 +52,18 @@ func TestAStrategyLeavesNoStatus(t *testing.T) {
 	o.Rollout.Status.Canary.CurrentExperiment = "x"
 	if p := plan.Next(o); p.Record == nil || p.Record.To.Status.Canary.CurrentExperiment != "" {
 		t.Errorf("blue-green keeps what a canary wrote: %+v", p.Record)
+	}
+}
+
+// A call of a step plugin names when its entry of the status began: an answer to an earlier entry is none to this one.
+func TestACallNamesWhenItsEntryBegan(t *testing.T) {
+	o := played(t, `rollout web replicas=2 steps="plugin acme/gate with {'url':1}; pause"`, "settle", `plugin acme/gate Running "wait" again=45s`, "set image v2", "advance 25s")
+	o.Now = o.Now.Add(time.Hour) // it is asked again
+	p := plan.Next(o)
+	if len(p.Calls) != 1 {
+		t.Fatalf("there are %d calls, not one: %+v", len(p.Calls), p.Notes)
+	}
+	if began := o.Rollout.Status.Canary.StepPluginStatuses[0].StartedAt; began == nil || p.Calls[0].Began != began.Unix() {
+		t.Errorf("it began at %d, not %v", p.Calls[0].Began, began)
 	}
 }

@@ -31,8 +31,8 @@ func (p *pass) revise() {
 // number gives the new version the highest revision. A version that comes back keeps a memory of the revisions it had.
 func (p *pass) number() {
 	revision := world.MaxRevision(p.world.Older()) + 1
-	if p.world.New != nil && p.world.New.Revision >= revision {
-		revision = p.world.New.Revision
+	if p.world.New != nil {
+		revision = max(revision, p.world.New.Revision)
 	}
 	p.update.Annotations[v1alpha1.RevisionAnnotation] = strconv.FormatInt(revision, 10)
 	if p.update.Begun {

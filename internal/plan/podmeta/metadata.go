@@ -127,7 +127,6 @@ func (l *Labeler) labelPods(v *world.Version, ephemeral spec.EphemeralMetadata, 
 	}
 	if len(changes)+refused == 0 {
 		ephemeral.Settle(l.draft.Edit(v))
-		return
 	}
 	if refused > 0 {
 		l.journal.Note(change.TopicWait, fmt.Sprintf("the labels of %s of %s", capacity.Pods(int32(refused)), v.Name), l.Refusals[len(l.Refusals)-1])

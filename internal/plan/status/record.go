@@ -11,7 +11,6 @@ import (
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/clean"
-	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -84,15 +83,10 @@ func (p *Status) countActive() {
 // dropStaleResume forgets a resume that nothing was waiting for. One that came while nothing could go on, because the ReplicaSet
 // controller is behind or spec.paused is set, still counts when it can.
 func (p *Status) dropStaleResume() {
-	if len(p.update.Is.PauseConditions) > 0 || p.update.Was.ControllerPause && len(p.update.Was.PauseConditions) == 0 && p.draft.MayNotScale() != "" && p.updating() {
+	if len(p.update.Is.PauseConditions) > 0 || p.update.Was.ControllerPause && len(p.update.Was.PauseConditions) == 0 && p.draft.MayNotScale() != "" && p.update.StepRecorded() {
 		return
 	}
 	p.update.Is.ControllerPause = false
-}
-
-// updating reports whether the update goes on as it did before this pass.
-func (p *Status) updating() bool {
-	return p.update.StepRecorded() && p.update.State() == progress.Updating
 }
 
 // Record puts the next state of the Rollout into the plan if it differs from what was observed, or if part of the stored status could not
