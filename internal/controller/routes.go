@@ -103,13 +103,16 @@ func (r *routes) follow(ctx context.Context, gvk schema.GroupVersionKind) (known
 }
 
 func (r *routes) followBy(ctx context.Context, gvk schema.GroupVersionKind, index string, values client.IndexerFunc, concerned handler.MapFunc) (known bool, err error) {
+	if r.follows(gvk) {
+		return true, nil
+	}
+	if known, err := r.knows(gvk); err != nil || !known { // asked before the lock, since a cluster may not answer
+		return false, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if slices.Contains(r.watched, gvk) {
 		return true, nil
-	}
-	if known, err := r.knows(gvk); err != nil || !known {
-		return false, err
 	}
 	object := emptyOf(gvk)
 	if err := r.cache.IndexField(ctx, object, index, values); err != nil {

@@ -151,7 +151,7 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 			return fmt.Errorf("--aws-verify-target-group: %w", err)
 		}
 	}
-	if err := addPlugins(ctx, mgr, o, &parts); err != nil {
+	if err := errors.Join(addPrimary(ctx, mgr, config, o, &parts), addPlugins(ctx, mgr, o, &parts)); err != nil {
 		return err
 	}
 	rollouts := NewRolloutReconciler(parts)
