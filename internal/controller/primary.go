@@ -46,19 +46,16 @@ type primary struct {
 
 // addPrimary has Istio's objects read and written in the primary cluster, if there is a Secret that says where that is.
 func addPrimary(ctx context.Context, mgr manager.Manager, config *rest.Config, o Options, parts *Deps) error {
-	secret, err := primarySecret(ctx, mgr.GetAPIReader(), o.OwnNamespace, parts.Log)
-	if secret == nil && err == nil {
-		return nil
+	secrets, err := primarySecrets(ctx, mgr.GetAPIReader(), o.OwnNamespace, parts.Log)
+	if len(secrets) == 0 || err != nil {
+		return err
 	}
-	var at *primary
-	if err == nil {
-		at, err = openPrimary(mgr, secret, config, o)
-	}
-	if err != nil {
-		parts.Log.ErrorContext(ctx, "the primary cluster of Istio cannot be used", "error", err)
-		at = brokenPrimary(parts, err)
+	at, problem := openPrimary(mgr, secrets, config, o)
+	if problem != nil {
+		parts.Log.ErrorContext(ctx, "the primary cluster of Istio cannot be used", "error", problem)
+		at = brokenPrimary(parts, problem)
 	} else {
-		parts.Log.InfoContext(ctx, "objects of Istio are in another cluster", "secret", secret.Name)
+		parts.Log.InfoContext(ctx, "objects of Istio are in another cluster", "secret", secrets[0].Name)
 	}
 	parts.Client = primaryClient{parts.Client, at.client}
 	parts.Live = primaryReader{parts.Live, at.live}
@@ -67,31 +64,21 @@ func addPrimary(ctx context.Context, mgr manager.Manager, config *rest.Config, o
 	return nil
 }
 
-// primarySecret is the Secret with the kubeconfig of the primary cluster, nil if there is none, or if the controller may not look for one.
-func primarySecret(ctx context.Context, reader client.Reader, namespace string, log *slog.Logger) (*corev1.Secret, error) {
+// primarySecrets are the Secrets with the kubeconfig of a primary cluster, none if the controller may not look for them.
+func primarySecrets(ctx context.Context, reader client.Reader, namespace string, log *slog.Logger) ([]corev1.Secret, error) {
 	if namespace == "" {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil
 	}
 	var found corev1.SecretList
 	err := reader.List(ctx, &found, client.InNamespace(namespace), client.MatchingLabels{v1alpha1.PrimaryClusterLabel: "true"})
-	switch {
-	case apierrors.IsForbidden(err):
+	if apierrors.IsForbidden(err) {
 		log.DebugContext(ctx, "Secrets cannot be listed, so objects of Istio are read in this cluster", "namespace", namespace)
-		return nil, nil //nolint:nilnil // as where there is none
-	case err != nil:
-		return nil, fmt.Errorf("list Secrets of namespace %s with the label %s: %w", namespace, v1alpha1.PrimaryClusterLabel, err)
-	case len(found.Items) > 1:
-		names := make([]string, len(found.Items))
-		for i, s := range found.Items {
-			names[i] = s.Name
-		}
-		slices.Sort(names)
-		return nil, fmt.Errorf("the Secrets %s in namespace %s have the label %s: remove it from all but one, then restart the controller",
-			strings.Join(names, " and "), namespace, v1alpha1.PrimaryClusterLabel)
-	case len(found.Items) == 0:
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil
 	}
-	return &found.Items[0], nil
+	if err != nil {
+		return nil, fmt.Errorf("list Secrets of namespace %s with the label %s: %w", namespace, v1alpha1.PrimaryClusterLabel, err)
+	}
+	return found.Items, nil
 }
 
 // primaryConfig is how to reach the cluster that a Secret names. It has no more than is in the Secret: neither programs that are run for a token, nor files
@@ -110,8 +97,8 @@ func primaryConfig(secret *corev1.Secret) (*rest.Config, error) {
 	if err == nil {
 		config, err = clientcmd.NewDefaultClientConfig(*kubeconfig, nil).ClientConfig()
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: the value of %q is not a valid kubeconfig: %w", about, keys[0], err)
+	if err != nil { // which may quote what is in the Secret, and this is shown to everyone
+		return nil, fmt.Errorf("%s: the value of %q is not a valid kubeconfig: see what kubectl --kubeconfig FILE cluster-info says about it", about, keys[0])
 	}
 	return config, nil
 }
@@ -131,7 +118,18 @@ func leavesSecret(k *clientcmdapi.Config) bool {
 	return false
 }
 
-func openPrimary(mgr manager.Manager, secret *corev1.Secret, local *rest.Config, o Options) (*primary, error) {
+// openPrimary makes clients of the cluster that the one Secret names.
+func openPrimary(mgr manager.Manager, secrets []corev1.Secret, local *rest.Config, o Options) (*primary, error) {
+	if len(secrets) > 1 {
+		var names []string
+		for _, s := range secrets {
+			names = append(names, s.Name)
+		}
+		slices.Sort(names)
+		return nil, fmt.Errorf("the Secrets %s in namespace %s have the label %s: remove it from all but one, then restart the controller",
+			strings.Join(names, " and "), secrets[0].Namespace, v1alpha1.PrimaryClusterLabel)
+	}
+	secret := &secrets[0]
 	config, err := primaryConfig(secret)
 	if err != nil {
 		return nil, err
