@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sluice-delivery/sluice/internal/traffic"
@@ -28,5 +29,18 @@ func TestNamesOfRules(t *testing.T) {
 			}
 			seen[name] = rollout
 		}
+	}
+}
+
+// A route of which all rules are a Rollout's own has none when they are removed, not no list: that would be a patch by which the API server makes a rule of its own
+// for all requests, without a backend.
+func TestARouteWithoutRulesKeepsItsList(t *testing.T) {
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"rules": []any{
+		map[string]any{"name": "sluice.shop.web.r", "backendRefs": []any{map[string]any{"name": "web", "port": int64(80)}}},
+	}}}}
+	o.SetGroupVersionKind(GVK("HTTPRoute"))
+	released := router{owner: traffic.Owner{Namespace: "shop", Name: "web"}}.Release(o)
+	if rules, ok := released.Object["spec"].(map[string]any)["rules"].([]any); !ok || rules == nil || len(rules) != 0 {
+		t.Errorf("the rules are %#v, want an empty list", released.Object["spec"])
 	}
 }

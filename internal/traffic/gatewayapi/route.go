@@ -119,7 +119,7 @@ func (r *route) dropManaged() {
 func (r *route) close() *unstructured.Unstructured {
 	if r.list() != nil {
 		slices.SortStableFunc(r.managed, func(a, b managedRule) int { return cmp.Compare(a.owner, b.owner) })
-		rules := slices.Concat(r.added(false), r.rules, r.added(true))
+		rules := append(append(r.added(false), r.rules...), r.added(true)...)
 		r.object.Object["spec"].(map[string]any)["rules"] = rules
 	}
 	r.notes.Set(r.owner, r.mine)
