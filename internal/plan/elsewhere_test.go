@@ -1,15 +1,17 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
-
-	"github.com/sluice-delivery/sluice/internal/sim/script"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
 	"github.com/sluice-delivery/sluice/internal/sim"
+	"github.com/sluice-delivery/sluice/internal/sim/script"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
@@ -57,17 +59,7 @@ func TestRoutesElsewhereAreRecordedFirst(t *testing.T) {
 	o.Policy.RouteNamespaces = []string{spec.AnyNamespace}
 	o.Rollout = o.Rollout.DeepCopy()
 	o.Rollout.Spec.Strategy.Canary.TrafficRouting.GatewayAPI.Namespace = "edge"
-	o.Routes = traffic.Objects{}
-	for _, route := range routes {
-		route = route.DeepCopy()
-		route.SetNamespace("edge")
-		for _, rule := range route.Object["spec"].(map[string]any)["rules"].([]any) {
-			for _, ref := range rule.(map[string]any)["backendRefs"].([]any) {
-				ref.(map[string]any)["namespace"] = "default"
-			}
-		}
-		o.Routes[traffic.KeyOf(route)] = route
-	}
+	o.Routes = inEdge(routes)
 
 	first := plan.Next(o)
 	if len(first.Route) > 0 {
@@ -80,4 +72,58 @@ func TestRoutesElsewhereAreRecordedFirst(t *testing.T) {
 	if second := plan.Next(o); len(second.Route) != 1 {
 		t.Errorf("it is not written once it is recorded: %+v", second.Notes)
 	}
+}
+
+// inEdge are routes as they would be in the namespace edge.
+func inEdge(routes traffic.Objects) traffic.Objects {
+	moved := traffic.Objects{}
+	for _, route := range routes {
+		route = route.DeepCopy()
+		route.SetNamespace("edge")
+		for _, rule := range route.Object["spec"].(map[string]any)["rules"].([]any) {
+			for _, ref := range rule.(map[string]any)["backendRefs"].([]any) {
+				ref.(map[string]any)["namespace"] = "default"
+			}
+		}
+		moved[traffic.KeyOf(route)] = route
+	}
+	return moved
+}
+
+// A route that cannot be released is reported with its namespace, where that is another, for as long as it is not tried again.
+func TestARefusedReleaseElsewhere(t *testing.T) {
+	o := played(t, `rollout web replicas=2 router=gateway steps="weight 50; pause"`, "settle", "set image v2", "settle")
+	o.Policy.RouteNamespaces = []string{spec.AnyNamespace}
+	o.Rollout = o.Rollout.DeepCopy()
+	o.Rollout.Spec.Strategy.Canary.TrafficRouting = nil
+	o.Rollout.Annotations = map[string]string{v1alpha1.RoutesElsewhereAnnotation: "httproute/edge/web"}
+	o.Routes = inEdge(o.Routes)
+	for name, row := range map[string]struct {
+		refused time.Duration
+		tried   bool
+	}{
+		"a moment ago":         {time.Second, false},
+		"almost half a minute": {30*time.Second - 1, false},
+		"half a minute ago":    {30 * time.Second, true},
+	} {
+		o.RouteRefusals = map[string]change.Refusal{"httproute/edge/web": {Message: "not today", At: o.Now.Add(-row.refused)}}
+		p := plan.Next(o)
+		if tried := len(p.Route) > 0; tried != row.tried {
+			t.Errorf("refused %s: it is released now: %v", name, tried)
+		}
+		if p.Record == nil || !strings.Contains(conditionText(p.Record.To), `HTTPRoute "web" of namespace edge: not today`) {
+			t.Errorf("refused %s: it is not reported by its namespace: %+v", name, p.Record)
+		}
+		if wake := o.Now.Add(30*time.Second - row.refused); !row.tried && !p.Wake.Equal(wake) {
+			t.Errorf("refused %s: the next reconcile is at %s, not %s", name, p.Wake, wake)
+		}
+	}
+}
+
+func conditionText(ro *v1alpha1.Rollout) string {
+	var all []string
+	for _, c := range ro.Status.Conditions {
+		all = append(all, c.Message)
+	}
+	return strings.Join(all, "\n")
 }

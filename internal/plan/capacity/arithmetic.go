@@ -24,23 +24,20 @@ func IdealCounts(replicas, weight, maxWeight, surge int32) Counts {
 	if surge > 0 {
 		total = append(total, replicas+1)
 	}
-	// One side may be empty when the weight says so, or when there is only one pod to give.
-	oneSided := weight == 0 || weight == maxWeight || (replicas == 1 && surge == 0)
+	oneSided := replicas == 1 && surge == 0 // there is only one pod to give
 	product := int64(replicas) * int64(weight)
 	floor, ceiling := int32(product/int64(maxWeight)), int32((product+int64(maxWeight)-1)/int64(maxWeight))
-	// a tie whose upper half is all the pods: the lower half, so that the stable version keeps one
-	best, found := Counts{Canary: floor, Stable: replicas - floor}, false
+	best, found := Counts{}, false
 	consider := func(canary, total int32) {
 		if !found || closer(canary, total, best.Canary, best.Canary+best.Stable, weight, maxWeight) {
 			best, found = Counts{Canary: canary, Stable: total - canary}, true
 		}
 	}
 	for _, n := range total {
-		tie := 2*(int64(n)*int64(weight)%int64(maxWeight)) == int64(maxWeight)
 		if ceiling < n || oneSided {
-			consider(ceiling, n)
+			consider(ceiling, n) // first, so that a tie goes up
 		}
-		if !tie && (floor > 0 || oneSided) {
+		if floor > 0 || oneSided {
 			consider(floor, n)
 		}
 	}
@@ -139,9 +136,6 @@ func drain(l Limits, drained, kept ReplicaCounts, d, k, target int32) (drainedTo
 	// replicas may have fallen below what runs. The kept version gives up pods first, as far as they are not needed to stay
 	// above the minimum; the rest comes from the drained one.
 	over := max(0, d+k-l.most())
-	if over == 0 {
-		return d, k
-	}
 	before := min(k, kept.Available)
 	k = max(0, k-over)
 	lost := before - min(k, kept.Available)

@@ -39,9 +39,8 @@ func (s scene) unreached(v *world.Version, services []string) bool {
 	}
 	if !s.world.ServicesLive {
 		s.journal.Need(change.NeedLiveServices{})
-		return false
 	}
-	return true
+	return s.world.ServicesLive
 }
 
 // staying is how many pods of a version can be relied on, after this pass too.
