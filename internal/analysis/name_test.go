@@ -3,6 +3,8 @@ package analysis_test
 import (
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/analysis"
 )
@@ -16,6 +18,8 @@ func TestBegin(t *testing.T) {
 	const going, over = v1alpha1.AnalysisPhaseRunning, v1alpha1.AnalysisPhaseSuccessful
 	other := run("demo-smoke", going)
 	other.Spec.Terminate = true
+	leaving := run("demo-smoke", going)
+	leaving.DeletionTimestamp = &metav1.Time{}
 	tests := map[string]struct {
 		runs  []*v1alpha1.AnalysisRun
 		taken string
@@ -31,7 +35,9 @@ func TestBegin(t *testing.T) {
 		"the first of two": {
 			runs: []*v1alpha1.AnalysisRun{run("demo-smoke.10", going), run("demo-smoke.2", going)}, name: "demo-smoke.2", begun: true,
 		},
-		"one of another analysis": {runs: []*v1alpha1.AnalysisRun{run("demo-smoke.test", going)}, name: "demo-smoke"},
+		"one that is being deleted":  {runs: []*v1alpha1.AnalysisRun{leaving}, name: "demo-smoke.1"},
+		"one whose name is a number": {runs: []*v1alpha1.AnalysisRun{run("7", going)}, name: "demo-smoke"},
+		"one of another analysis":    {runs: []*v1alpha1.AnalysisRun{run("demo-smoke.test", going)}, name: "demo-smoke"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

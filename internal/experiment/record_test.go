@@ -52,6 +52,29 @@ func TestStatusesSteerNoTerminal(t *testing.T) {
 	}
 }
 
+// The worst verdict is the Experiment's, wherever it stands among the others: Failed before Error, Error before Inconclusive.
+func TestTheWorstVerdictCounts(t *testing.T) {
+	const inconclusive, broken, failed = v1alpha1.AnalysisPhaseInconclusive, v1alpha1.AnalysisPhaseError, v1alpha1.AnalysisPhaseFailed
+	for _, better := range [][2]v1alpha1.AnalysisPhase{{inconclusive, broken}, {broken, failed}, {inconclusive, failed}} {
+		for _, order := range [][2]int{{0, 1}, {1, 0}} {
+			ex := &v1alpha1.Experiment{}
+			ex.Name, ex.Namespace, ex.UID = "a", "team", "1"
+			ex.Spec.Templates = []v1alpha1.TemplateSpec{{
+				Name: "web", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}},
+			}}
+			ex.Status.Phase = v1alpha1.AnalysisPhaseRunning
+			for _, i := range order {
+				ex.Status.AnalysisRuns = append(ex.Status.AnalysisRuns, v1alpha1.ExperimentAnalysisRunStatus{Name: string(better[i]), AnalysisRun: string(better[i]), Phase: better[i]})
+			}
+			p := experiment.Next(experiment.Observed{Now: time.Unix(60, 0), Experiment: ex})
+			if p.Record == nil || p.Record.To.Status.Phase != better[1] {
+				t.Errorf("%v in the order %v: %+v", better, order, p)
+			}
+		}
+	}
+}
+
 // If someone takes the names of an Experiment's ReplicaSets, or writes another count of them into its status, its template ends, but only
 // after twenty names were tried; no reconcile loops without end.
 func TestNamesThatAreTaken(t *testing.T) {

@@ -129,7 +129,6 @@ func (p *pass) awaitLeaving(t *template, kind Kind, name string) (missing string
 // newSet is the ReplicaSet of a template.
 func (t *template) newSet(ex *v1alpha1.Experiment) *appsv1.ReplicaSet {
 	hashed := func(labels map[string]string) map[string]string {
-		labels = maps.Clone(labels)
 		if labels == nil {
 			labels = map[string]string{}
 		}

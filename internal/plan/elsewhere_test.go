@@ -33,8 +33,11 @@ func TestRoutesElsewhereAreForgotten(t *testing.T) {
 	}}
 	o.Routes = traffic.Objects{traffic.KeyOf(theirs): theirs}
 	p := plan.Next(o)
-	if p.Record == nil || p.Record.To.Annotations[v1alpha1.RoutesElsewhereAnnotation] != "" {
-		t.Errorf("the record stays: %+v", p.Record)
+	if p.Record == nil {
+		t.Fatal("there is no record")
+	}
+	if text, stays := p.Record.To.Annotations[v1alpha1.RoutesElsewhereAnnotation]; stays {
+		t.Errorf("the annotation stays: %q", text)
 	}
 	if len(p.Route) > 0 {
 		t.Errorf("someone else's route is written: %+v", p.Route)

@@ -84,6 +84,16 @@ func TestASettledRunIsNotWritten(t *testing.T) {
 	}
 }
 
+// A run that is being deleted is left as it is: nothing more is measured, and what is being measured ends.
+func TestARunThatGoesIsLeftAlone(t *testing.T) {
+	seen, _ := begun(t)
+	seen.Run = seen.Run.DeepCopy()
+	seen.Run.DeletionTimestamp, seen.Busy = &metav1.Time{Time: zero}, []string{"a"}
+	if p := measure.Next(seen); !cmp.Equal(p, measure.Plan{Cancel: seen.Busy}) {
+		t.Errorf("a plan for a run that is being deleted: %+v", p)
+	}
+}
+
 // A controller that ran this before may have left resumeAt on a measurement that has ended: the interval counts from its end all the same.
 func TestTheIntervalCountsFromTheEnd(t *testing.T) {
 	seen, task := begun(t)

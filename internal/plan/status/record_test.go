@@ -64,6 +64,21 @@ func TestOnlyCountsCanWait(t *testing.T) {
 	}
 }
 
+// The transition time of a condition is when its status changed, not its reason.
+func TestTransitionsAreOfTheStatus(t *testing.T) {
+	then := metav1.NewTime(time.Unix(30, 0))
+	const kind = v1alpha1.ConditionProgressing
+	for status, moves := range map[corev1.ConditionStatus]bool{corev1.ConditionTrue: false, corev1.ConditionFalse: true} {
+		is := &v1alpha1.RolloutStatus{Conditions: []v1alpha1.RolloutCondition{{
+			Type: kind, Status: corev1.ConditionTrue, Reason: v1alpha1.ReasonReplicaSetUpdated, LastUpdateTime: then, LastTransitionTime: then,
+		}}}
+		between(&v1alpha1.RolloutStatus{}, is).update.Set(kind, status, v1alpha1.ReasonFoundNewReplicaSet, "found")
+		if c := is.Conditions[0]; c.LastTransitionTime.Equal(&then) == moves || c.LastUpdateTime.Equal(&then) {
+			t.Errorf("True, then %s: %+v", status, c)
+		}
+	}
+}
+
 // What others wrote comes into the status escaped, and the same comes to the same the next time.
 func TestStatusesSteerNoTerminal(t *testing.T) {
 	const hostile = "pods \x1b[2J are forbidden\u202e"
