@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/sim/script"
 )
 
-// The record that makes a version stable has no request in it that was about the update: whoever reads it would take it for one about the next.
+// The record that makes a version stable has no request in it that was about the update: it would be taken for one about the next.
 func TestAPromotionLeavesNoRequests(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines []string
