@@ -18,7 +18,7 @@ import (
 
 func main() {
 	methods := flag.Int("methods", 45, "the most methods of one type")
-	lines := flag.Int("lines", 11_483, "the most lines of all engines together, comments included and tests left out; 7,800 is where they should come to")
+	lines := flag.Int("lines", 11_474, "the most lines of all engines together, comments included and tests left out; 7,800 is where they should come to")
 	verbose := flag.Bool("v", false, "show the types with the most methods")
 	flag.Parse()
 	if err := run(flag.Args(), *methods, *lines, *verbose); err != nil {
