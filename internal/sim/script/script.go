@@ -54,11 +54,7 @@ func (s *Script) begin() {
 	s.controller = &sim.Controller{
 		Next: plan.Next,
 		OnPass: func(p sim.Pass) {
-			s.passes++
-			s.writes += p.Writes
-			if p.Crashed {
-				s.crashAtWrite = -1
-			}
+			s.count(p.Outcome)
 			s.teller.pass(s.World, p)
 		},
 		CrashAfter: s.nextCrash,
@@ -71,16 +67,21 @@ func (s *Script) begin() {
 	}
 	s.World.ControlExperiments(&sim.ExperimentController{
 		OnPass: func(p sim.ExperimentPass) {
-			s.passes++
-			s.writes += p.Writes
-			if p.Crashed {
-				s.crashAtWrite = -1
-			}
+			s.count(p.Outcome)
 			s.teller.experimentPass(s.World, p)
 		},
 		CrashAfter: s.nextCrash,
 		View:       s.nextView,
 	})
+}
+
+// count notes what a pass did.
+func (s *Script) count(done sim.Outcome) {
+	s.passes++
+	s.writes += done.Writes
+	if done.Crashed {
+		s.crashAtWrite = -1
+	}
 }
 
 // Hush leaves out telling what happens, which takes longer than what happens.
