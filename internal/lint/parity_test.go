@@ -50,7 +50,7 @@ func TestOneSentenceForOneMistake(t *testing.T) {
 		"rollout-bluegreen-anti-affinity-both":                 "set exactly one of preferredDuringSchedulingIgnoredDuringExecution and requiredDuringSchedulingIgnoredDuringExecution",
 		"rollout-canary-gateway-api-no-route":                  "name at least one route: httpRoute, grpcRoute, tcpRoute or tlsRoute, a list of several such as httpRoutes, or a selector such as httpRouteSelector",
 		"rollout-canary-session-affinity-other-router":         "cannot keep clients on a version: remove sessionAffinity, or use istio or gatewayAPI",
-		"rollout-canary-session-affinity-grpc-route":           "keeps the clients of HTTPRoutes on a version, and those of",
+		"rollout-canary-session-affinity-grpc-route":           "works with HTTPRoutes only, not with",
 		"rollout-canary-session-affinity-dynamic-stable-scale": "keeps clients on the stable version, which dynamicStableScale takes the pods from: remove one of the two",
 		"rollout-canary-session-affinity-mirror":               "would split the clients that it mirrors again, and sessionAffinity keeps them on a version: remove one of the two",
 		"rollout-canary-step-header-route-two-values":          "set exactly one of exact, regex and prefix",

@@ -66,7 +66,7 @@ func (p *problems) sessionAffinity(field string, c *v1alpha1.CanaryStrategy, rou
 // sessionsOfRoutes refuses routes whose rules cannot tell clients apart by a cookie: those of connections have no headers, and the clients of gRPC keep no
 // cookies.
 func (p *problems) sessionsOfRoutes(field string, g GatewayAPI) {
-	const text = "keeps the clients of HTTPRoutes on a version, and those of %s it cannot: remove sessionAffinity, or %s"
+	const text = "works with HTTPRoutes only, not with %s: remove sessionAffinity, or %s"
 	for _, r := range g.Routes {
 		if r.Kind != HTTPRoute {
 			p.add(field, text, fmt.Sprintf("%s %q", r.Kind, r.Name), r.Field)

@@ -47,9 +47,9 @@ func TestSessionAffinity(t *testing.T) {
 				SessionAffinity: &v1alpha1.SessionAffinity{},
 			}},
 			[]string{
-				routing + `.sessionAffinity: keeps the clients of HTTPRoutes on a version, and those of GRPCRoute "api" it cannot: remove sessionAffinity, or ` + routing + ".gatewayAPI.grpcRoute",
-				routing + `.sessionAffinity: keeps the clients of HTTPRoutes on a version, and those of TCPRoute "db" it cannot: remove sessionAffinity, or ` + routing + ".gatewayAPI.tcpRoutes[0].name",
-				routing + `.sessionAffinity: keeps the clients of HTTPRoutes on a version, and those of TLSRoutes it cannot: remove sessionAffinity, or ` + routing + ".gatewayAPI.tlsRouteSelector",
+				routing + `.sessionAffinity: works with HTTPRoutes only, not with GRPCRoute "api": remove sessionAffinity, or ` + routing + ".gatewayAPI.grpcRoute",
+				routing + `.sessionAffinity: works with HTTPRoutes only, not with TCPRoute "db": remove sessionAffinity, or ` + routing + ".gatewayAPI.tcpRoutes[0].name",
+				routing + `.sessionAffinity: works with HTTPRoutes only, not with TLSRoutes: remove sessionAffinity, or ` + routing + ".gatewayAPI.tlsRouteSelector",
 			},
 		},
 		"the plugin's settings": {
