@@ -33,7 +33,7 @@ var dishonest = map[string]struct {
 			}
 		}
 	}), "notes"},
-	"does not tell of a pause": {says(func(_ plan.Observed, p *plan.Plan) {
+	"does not report a pause": {says(func(_ plan.Observed, p *plan.Plan) {
 		p.Events = slices.DeleteFunc(p.Events, func(e change.Event) bool { return e.Reason == v1alpha1.ReasonRolloutPaused })
 	}), "events"},
 	"wakes a second late": {says(func(_ plan.Observed, p *plan.Plan) {
