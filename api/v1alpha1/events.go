@@ -64,43 +64,48 @@ const (
 
 // Reasons of events on Rollouts that one kind of traffic router reports.
 const (
-	// EventPatchingALBIngress: the annotations of an Ingress of the AWS Load Balancer Controller were changed.
+	// EventPatchingALBIngress: the weights or the managed routes in an Ingress of the AWS Load Balancer Controller were changed.
 	EventPatchingALBIngress = "PatchingALBIngress"
 	// EventCreatingCanaryIngress: the canary Ingress of ingress-nginx was created.
 	EventCreatingCanaryIngress = "CreatingCanaryIngress"
-	// EventPatchingCanaryIngress: the canary Ingress of ingress-nginx was changed.
+	// EventPatchingCanaryIngress: the weight in the canary Ingress of ingress-nginx was changed.
 	EventPatchingCanaryIngress = "PatchingCanaryIngress"
-	// EventUpdatedVirtualService: an Istio VirtualService was changed. The reason has a space in it.
+	// EventUpdatedVirtualService: the weights or the managed routes in an Istio VirtualService were changed. The reason has a space in it.
 	EventUpdatedVirtualService = "Updated VirtualService"
-	// EventVirtualServiceNotFound: there is no such VirtualService.
+	// EventVirtualServiceNotFound, a warning: there is no such VirtualService.
 	EventVirtualServiceNotFound = "VirtualServiceNotFound"
-	// EventUpdatedDestinationRule: an Istio DestinationRule was changed.
+	// EventUpdatedDestinationRule: the subsets of an Istio DestinationRule were pointed at other versions.
 	EventUpdatedDestinationRule = "UpdatedDestinationRule"
-	// EventDestinationRuleNotFound: there is no such DestinationRule.
+	// EventDestinationRuleNotFound, a warning: there is no such DestinationRule.
 	EventDestinationRuleNotFound = "DestinationRuleNotFound"
 	// EventTrafficSplitCreated: the TrafficSplit was created.
 	EventTrafficSplitCreated = "TrafficSplitCreated"
-	// EventTrafficSplitNotCreated: the TrafficSplit could not be created.
+	// EventTrafficSplitNotCreated, a warning: the TrafficSplit could not be created.
 	EventTrafficSplitNotCreated = "TrafficSplitNotCreated"
+	// EventAmbassadorMappingNotFound, a warning: there is no such Ambassador Mapping.
+	EventAmbassadorMappingNotFound = "AmbassadorMappingNotFound"
+	// EventAmbassadorMappingConfigError, a warning: an Ambassador Mapping has a weight of its own.
+	EventAmbassadorMappingConfigError = "AmbassadorMappingConfigError"
 	// EventCanaryMappingWeightUpdate: the weight of an Ambassador canary Mapping was changed.
 	EventCanaryMappingWeightUpdate = "CanaryMappingWeightUpdate"
-	// EventCanaryMappingCreationError: an Ambassador canary Mapping could not be created.
+	// EventCanaryMappingCreationError, a warning: an Ambassador canary Mapping could not be created.
 	EventCanaryMappingCreationError = "CanaryMappingCreationError"
-	// EventCanaryMappingUpdateError: an Ambassador canary Mapping could not be changed.
+	// EventCanaryMappingUpdateError, a warning: an Ambassador canary Mapping could not be changed.
 	EventCanaryMappingUpdateError = "CanaryMappingUpdateError"
-	// EventCanaryMappingCleanupError: an Ambassador canary Mapping could not be deleted.
+	// EventCanaryMappingCleanupError, a warning: an Ambassador canary Mapping could not be deleted.
 	EventCanaryMappingCleanupError = "CanaryMappingCleanupError"
-	// EventTraefikServiceUpdateError: a TraefikService could not be changed.
+	// EventTraefikServiceUpdateError, a warning: a TraefikService could not be changed.
 	EventTraefikServiceUpdateError = "TraefikServiceUpdateError"
-	// EventApisixRouteCreateError: an ApisixRoute could not be created.
+	// EventApisixRouteCreateError, a warning: an ApisixRoute could not be created.
 	EventApisixRouteCreateError = "ApisixRouteCreateError"
-	// EventApisixRouteUpdateError: an ApisixRoute could not be changed.
+	// EventApisixRouteUpdateError, a warning: an ApisixRoute could not be changed.
 	EventApisixRouteUpdateError = "ApisixRouteUpdateError"
-	// EventApisixRouteDeleteError: an ApisixRoute could not be deleted.
+	// EventApisixRouteDeleteError, a warning: an ApisixRoute could not be deleted.
 	EventApisixRouteDeleteError = "ApisixRouteDeleteError"
-	// EventVirtualRouterNotFound: there is no such App Mesh virtual router.
+	// EventVirtualRouterNotFound: there is no such App Mesh virtual router. Never published, since App Mesh is not supported. The name stays known, so
+	// that a trigger with its name is still taken for one of an event.
 	EventVirtualRouterNotFound = "VirtualRouterNotFound"
-	// EventVirtualNodeNotFound: there is no such App Mesh VirtualNode.
+	// EventVirtualNodeNotFound: there is no such App Mesh VirtualNode. Never published, like the one above.
 	EventVirtualNodeNotFound = "VirtualNodeNotFound"
 )
 

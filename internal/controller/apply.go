@@ -63,6 +63,7 @@ func (r *RolloutReconciler) apply(ctx context.Context, seen plan.Observed, p pla
 		}
 		r.events.Event(seen.Rollout, kind, e.Reason, e.Message)
 	}
+	r.tellTroubles(seen, p)
 	return nil
 }
 

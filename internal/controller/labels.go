@@ -60,6 +60,8 @@ const (
 	refusedPods refusable = iota
 	// refusedRoutes are objects of traffic routers that it did not release.
 	refusedRoutes
+	// refusedWrites are objects of traffic routers that it did not write.
+	refusedWrites
 	refusableKinds
 )
 

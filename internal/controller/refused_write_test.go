@@ -51,17 +51,20 @@ func TestAServiceThatMayNotBeChanged(t *testing.T) {
 	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
 }
 
-// freeze has a policy refuse every update of a resource in the namespace, from a moment later on and until thaw is called.
-func freeze(t *testing.T, ns *playtest.Namespace, group, resource string) (thaw func()) {
+// freeze has a policy refuse every update of a resource in the namespace, or other operations, from a moment later on and until thaw is called.
+func freeze(t *testing.T, ns *playtest.Namespace, group, resource string, operations ...string) (thaw func()) {
 	t.Helper()
-	policy := strings.NewReplacer("NAMESPACE", ns.Name, "GROUP", group, "RESOURCE", resource).Replace(`
+	if len(operations) == 0 {
+		operations = []string{"UPDATE"}
+	}
+	policy := strings.NewReplacer("NAMESPACE", ns.Name, "GROUP", group, "RESOURCE", resource, "OPERATIONS", strings.Join(operations, ", ")).Replace(`
 - apiVersion: admissionregistration.k8s.io/v1
   kind: ValidatingAdmissionPolicy
   metadata: {name: frozen-NAMESPACE}
   spec:
     matchConstraints:
       namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
-      resourceRules: [{apiGroups: ["GROUP"], apiVersions: [v1], resources: [RESOURCE], operations: [UPDATE]}]
+      resourceRules: [{apiGroups: ["GROUP"], apiVersions: ["*"], resources: [RESOURCE], operations: [OPERATIONS]}]
     validations: [{expression: "false", message: RESOURCE are frozen}]
 - apiVersion: admissionregistration.k8s.io/v1
   kind: ValidatingAdmissionPolicyBinding

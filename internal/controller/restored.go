@@ -19,17 +19,20 @@ import (
 // restoredEvery is how often an event may say that someone else changes the routes of a Rollout: a tool that reverts them does so all the time.
 const restoredEvery = time.Minute
 
-// tellRestored says in an event that a route had to be written again as it had been written before: nobody but someone else can have changed it.
-func (r *RolloutReconciler) tellRestored(rollout *v1alpha1.Rollout, to *unstructured.Unstructured) {
-	if !r.memory.restores(client.ObjectKeyFromObject(rollout), to, r.clock.Now()) {
-		return
+// tellRestored reports whether a route had to be written again as it had been written before, and says so in an event: nobody but someone else can have
+// changed it.
+func (r *RolloutReconciler) tellRestored(rollout *v1alpha1.Rollout, to *unstructured.Unstructured) (restored bool) {
+	restored, tell := r.memory.restores(client.ObjectKeyFromObject(rollout), to, r.clock.Now())
+	if !tell {
+		return restored
 	}
 	r.events.Event(rollout, corev1.EventTypeWarning, v1alpha1.EventRouteRestored, clean.Text(fmt.Sprintf(
 		"Restored %s %q: someone else changed what this Rollout sets there; if a GitOps tool does, have it ignore these fields", to.GetKind(), to.GetName())))
+	return restored
 }
 
-// restores remembers what an object is written as, and reports whether that is what it was written as before and an event may say so.
-func (m *memory) restores(owner client.ObjectKey, to *unstructured.Unstructured, now time.Time) (tell bool) {
+// restores remembers what an object is written as, and reports whether that is what it was written as before, and whether an event may say so.
+func (m *memory) restores(owner client.ObjectKey, to *unstructured.Unstructured, now time.Time) (restored, tell bool) {
 	key, content := traffic.KeyOf(to), contentOf(to)
 	m.of(owner, func(r *recollection) {
 		before, known := r.wrote[key]
@@ -37,11 +40,12 @@ func (m *memory) restores(owner client.ObjectKey, to *unstructured.Unstructured,
 			r.wrote = map[traffic.Key]uint64{}
 		}
 		r.wrote[key] = content
-		if known && before == content && (r.restored.IsZero() || now.Sub(r.restored) >= restoredEvery || now.Before(r.restored)) {
+		restored = known && before == content
+		if restored && (r.restored.IsZero() || now.Sub(r.restored) >= restoredEvery || now.Before(r.restored)) {
 			r.restored, tell = now, true
 		}
 	})
-	return tell
+	return restored, tell
 }
 
 // forgetsRoute forgets an object that is the Rollout's no longer.

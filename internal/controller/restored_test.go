@@ -24,23 +24,24 @@ func TestRoutesThatOthersChangeAreToldOnceAMinute(t *testing.T) {
 		story string
 		to    *unstructured.Unstructured
 		after time.Duration
-		tell  bool
+		// restored: nothing but this is said of the write.
+		restored, tell bool
 	}{
-		{"the first weight", route("a", "1"), 0, false},
-		{"another weight", route("b", "2"), time.Second, false},
-		{"another controller reverts it", route("b", "4"), 2 * time.Second, true},
-		{"and again", route("b", "6"), 3 * time.Second, false},
-		{"and for a minute", route("b", "98"), 61 * time.Second, false},
-		{"and longer", route("b", "99"), 62 * time.Second, true},
-		{"the first weight once more", route("a", "100"), 10 * time.Minute, false},
-		{"the clock is set back, and another controller reverts it", route("a", "101"), time.Second, true},
+		{"the first weight", route("a", "1"), 0, false, false},
+		{"another weight", route("b", "2"), time.Second, false, false},
+		{"another controller reverts it", route("b", "4"), 2 * time.Second, true, true},
+		{"and again", route("b", "6"), 3 * time.Second, true, false},
+		{"and for a minute", route("b", "98"), 61 * time.Second, true, false},
+		{"and longer", route("b", "99"), 62 * time.Second, true, true},
+		{"the first weight once more", route("a", "100"), 10 * time.Minute, false, false},
+		{"the clock is set back, and another controller reverts it", route("a", "101"), time.Second, true, true},
 	} {
-		if tell := m.restores(owner, step.to, start.Add(step.after)); tell != step.tell {
-			t.Errorf("%s: told %t", step.story, tell)
+		if restored, tell := m.restores(owner, step.to, start.Add(step.after)); restored != step.restored || tell != step.tell {
+			t.Errorf("%s: restored %t, told %t", step.story, restored, tell)
 		}
 	}
 	m.forgetsRoute(owner, traffic.KeyOf(route("a", "")))
-	if m.restores(owner, route("a", "102"), start.Add(time.Hour)) {
+	if restored, tell := m.restores(owner, route("a", "102"), start.Add(time.Hour)); restored || tell {
 		t.Error("a route that was released is not restored")
 	}
 }

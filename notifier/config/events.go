@@ -50,6 +50,8 @@ func reasons() []string {
 		v1alpha1.EventDestinationRuleNotFound,
 		v1alpha1.EventTrafficSplitCreated,
 		v1alpha1.EventTrafficSplitNotCreated,
+		v1alpha1.EventAmbassadorMappingNotFound,
+		v1alpha1.EventAmbassadorMappingConfigError,
 		v1alpha1.EventCanaryMappingWeightUpdate,
 		v1alpha1.EventCanaryMappingCreationError,
 		v1alpha1.EventCanaryMappingUpdateError,

@@ -80,13 +80,12 @@ func (r router) cannot(what string) spec.Problem {
 // render returns the canary Mapping of a Mapping, the one that is there if it is right or cannot be.
 func (r router) render(want traffic.Split, name string, base, before *unstructured.Unstructured) (after *unstructured.Unstructured, problem string) {
 	if base == nil {
-		return before, fmt.Sprintf("Ambassador mapping %q not found in namespace %s: create it, or name one that exists", name, r.owner.Namespace)
+		return before, r.notFound(name)
 	}
-	content, _ := base.Object["spec"].(map[string]any)
-	if content["weight"] != nil {
-		return before, fmt.Sprintf("Ambassador mapping %q can not define weight: remove spec.weight from it, the canary Mapping has the weights", name)
+	if weighs(base) {
+		return before, hasWeight(name)
 	}
-	address, _ := content["service"].(string)
+	address, _, _ := unstructured.NestedString(base.Object, "spec", "service")
 	to, ok := lead(address, want.Stable.Service, want.Canary.Service)
 	switch {
 	case !ok:

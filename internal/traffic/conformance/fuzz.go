@@ -65,6 +65,8 @@ func FuzzObjects(f *testing.F, objects traffic.Objects, router traffic.Router) {
 		if read, ok := router.Weight(want, have); ok && (read.Least < 0 || read.Most > want.Max || read.Least > read.Most) {
 			t.Errorf("the weight of %d reads as %v", want.Max, read)
 		}
+		events(router, have, after)
+		rejected(router, have, after)
 		for _, o := range after {
 			if r, ok := router.(traffic.Returner); ok {
 				o = r.Return(o)

@@ -20,6 +20,9 @@ import (
 //	objects            adds objects, or puts them in the place of those of the same name
 //	split web 80:20    renders a split, and shows the objects that change; more weights than two are those of experiments. Words: max=N,
 //	                   in-progress, stable=SERVICE, canary=SERVICE and managed=ROUTE. Below it stand the managed routes.
+//	events web 80:20   does the same as split, and shows the events of the writes, and of what is wrong with the objects
+//	rejected web 80:20 shows the events if the API server rejects each write, and leaves everything as it is
+//	rejected-release web  the same for the writes of a release
 //	release web        releases all objects of the Rollout's router
 //	return web         the same, with its traffic on the stable Service
 func Golden(t *testing.T, folder string, make func(owner traffic.Owner, setup []byte) (traffic.Router, error)) {
@@ -65,7 +68,7 @@ func (s *stage) play(t *testing.T, d *datadriven.TestData) (string, error) {
 	before := s.world.Have(t, router.Refs())
 	after, told := traffic.Objects{}, ""
 	switch d.Cmd {
-	case "release", "return":
+	case "release", "return", "rejected-release":
 		for key, o := range before {
 			if r, ok := router.(traffic.Returner); ok && d.Cmd == "return" {
 				o = r.Return(o)
@@ -74,7 +77,7 @@ func (s *stage) play(t *testing.T, d *datadriven.TestData) (string, error) {
 				after[key] = released
 			}
 		}
-	case "split":
+	case "split", "events", "rejected":
 		want, err := parseSplit(d)
 		if err != nil {
 			return "", err
@@ -90,8 +93,65 @@ func (s *stage) play(t *testing.T, d *datadriven.TestData) (string, error) {
 	default:
 		return "", fmt.Errorf("unknown command %q", d.Cmd)
 	}
+	switch d.Cmd {
+	case "rejected", "rejected-release":
+		return strings.Join(rejected(router, before, after), ""), nil
+	case "events":
+		told = strings.Join(events(router, before, after), "")
+		s.world.Apply(t, before, after)
+		return told, nil
+	}
 	s.world.Apply(t, before, after)
 	return told + strings.Join(difference(before, after), "---\n"), nil
+}
+
+// events are those of all writes that lead from some objects to others, and before them those of what is wrong.
+func events(router traffic.Router, before, after traffic.Objects) (all []string) {
+	if r, ok := router.(traffic.TroubleReporter); ok {
+		for _, trouble := range r.Troubles(before) {
+			all = append(all, line(trouble.Event))
+		}
+	}
+	if r, ok := router.(traffic.Reporter); ok {
+		for _, key := range changed(router, before, after) {
+			for _, event := range r.Report(before[key], after[key]) {
+				all = append(all, line(event))
+			}
+		}
+	}
+	return all
+}
+
+// rejected are the events if the API server takes none of these writes.
+func rejected(router traffic.Router, before, after traffic.Objects) (all []string) {
+	r, ok := router.(traffic.FailureReporter)
+	if !ok {
+		return nil
+	}
+	for _, key := range changed(router, before, after) {
+		if event, ok := r.ReportFailure(before[key], after[key], "it is frozen"); ok {
+			all = append(all, line(event))
+		}
+	}
+	return all
+}
+
+// changed are the objects that are written, in the order in which they are.
+func changed(router traffic.Router, before, after traffic.Objects) (all []traffic.Key) {
+	for _, ref := range router.Refs() {
+		if key := ref.Key(); before[key] != after[key] {
+			all = append(all, key)
+		}
+	}
+	return all
+}
+
+func line(e traffic.Event) string {
+	kind := "Normal"
+	if e.Warning {
+		kind = "Warning"
+	}
+	return fmt.Sprintln(kind, e.Reason+":", e.Message)
 }
 
 // difference shows the objects of after that differ from those before.

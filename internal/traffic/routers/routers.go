@@ -38,7 +38,7 @@ func RefsWith(ro *v1alpha1.Rollout, policy spec.Policy) []traffic.Ref { return r
 
 func refs(ro *v1alpha1.Rollout, policy spec.Policy) []traffic.Ref {
 	var all []traffic.Ref
-	for _, router := range For(traffic.Owner{Namespace: ro.Namespace, Name: ro.Name, UID: ro.UID}, spec.Routers(ro), policy) {
+	for _, router := range For(ownerOf(ro), spec.Routers(ro), policy) {
 		all = append(all, router.Refs()...)
 	}
 	return all
@@ -47,7 +47,7 @@ func refs(ro *v1alpha1.Rollout, policy spec.Policy) []traffic.Ref {
 // Selections are what the traffic routers of a Rollout find by labels.
 func Selections(ro *v1alpha1.Rollout) []traffic.Selection {
 	var all []traffic.Selection
-	for _, router := range For(traffic.Owner{Namespace: ro.Namespace, Name: ro.Name, UID: ro.UID}, spec.Routers(ro), spec.Policy{}) {
+	for _, router := range For(ownerOf(ro), spec.Routers(ro), spec.Policy{}) {
 		if s, ok := router.(traffic.Selector); ok {
 			all = append(all, s.Selections()...)
 		}

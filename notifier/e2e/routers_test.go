@@ -1,0 +1,78 @@
+package e2e
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-delivery/sluice/internal/playtest"
+)
+
+// Triggers on the events that only one traffic router has fire for what the controller publishes, once for each weight.
+func TestEventsOfARouterFireTriggers(t *testing.T) {
+	ns := playtest.New(t)
+	hooks, server := webhook(t, nil)
+	configure(t, ns, "argo-rollouts", map[string]string{
+		"service.webhook.hook":               "url: " + server.URL + "\ninsecureSkipVerify: true",
+		"template.t":                         "webhook: {hook: {method: POST, body: '{{.trigger}}: {{.event.message}}.'}}",
+		"trigger.on-creating-canary-ingress": "- send: [t]",
+		"trigger.on-patching-canary-ingress": "- send: [t]",
+	}, nil)
+	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "web"}}
+	ingress.Spec.DefaultBackend = &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web-stable", Port: networkingv1.ServiceBackendPort{Number: 80}}}
+	prefix := networkingv1.PathTypePrefix
+	ingress.Spec.Rules = []networkingv1.IngressRule{{IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
+		Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: &prefix, Backend: *ingress.Spec.DefaultBackend}},
+	}}}}
+	objects := []client.Object{ingress}
+	for _, name := range []string{"web-stable", "web-canary"} {
+		objects = append(objects, &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: name},
+			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}}},
+		})
+	}
+	for _, o := range objects {
+		if err := ns.Client.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ns.StartController()
+	n := startNotifier(t, ns, nil)
+	ns.CreateRollout(`
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata:
+  name: web
+  annotations:
+    notifications.argoproj.io/subscribe.on-creating-canary-ingress.hook: ""
+    notifications.argoproj.io/subscribe.on-patching-canary-ingress.hook: ""
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: "nginx:1"}]
+  strategy:
+    canary:
+      stableService: web-stable
+      canaryService: web-canary
+      trafficRouting: {nginx: {stableIngress: web}}
+      steps: [{setWeight: 50}, {pause: {}}]
+`)
+	created, patched := "on-creating-canary-ingress: Creating Ingress `web-web-canary` with desiredWeight '0'.", "on-patching-canary-ingress: Updating Ingress `web-web-canary` to desiredWeight '50'."
+	hooks.wait(t, created)
+	ns.WaitForRollout("web", "to be Healthy", playtest.Healthy)
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRollout("web", "to pause", playtest.Paused)
+	hooks.wait(t, patched)
+	n.kill()
+	for _, once := range []string{created, patched} {
+		if all := hooks.containing(once); len(all) != 1 {
+			t.Errorf("%q came %d times", once, len(all))
+		}
+	}
+}
