@@ -105,6 +105,7 @@ func TestTriggersOfEvents(t *testing.T) {
 	for reason, want := range map[string]string{
 		"RolloutCompleted": "on-rollout-completed", "TargetGroupVerifyError": "on-target-group-verify-error", "ScalingReplicaSet": "on-scaling-replica-set",
 		"AnalysisRunFailed": "on-analysis-run-failed", "PatchingALBIngress": "on-patching-alb-ingress",
+		"PatchingCanaryIngress": "on-patching-canary-ingress", "UpdatedDestinationRule": "on-updated-destination-rule", "CanaryMappingWeightUpdate": "on-canary-mapping-weight-update",
 	} {
 		if got := TriggerOf(reason); got != want || !OfEvents(want) {
 			t.Errorf("%s is %s (of events: %v), want %s", reason, got, OfEvents(want), want)

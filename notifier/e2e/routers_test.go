@@ -4,9 +4,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/sluice-delivery/sluice/internal/playtest"
 )
@@ -21,12 +22,16 @@ func TestEventsOfARouterFireTriggers(t *testing.T) {
 		"trigger.on-creating-canary-ingress": "- send: [t]",
 		"trigger.on-patching-canary-ingress": "- send: [t]",
 	}, nil)
-	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "web"}}
-	ingress.Spec.DefaultBackend = &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web-stable", Port: networkingv1.ServiceBackendPort{Number: 80}}}
-	prefix := networkingv1.PathTypePrefix
-	ingress.Spec.Rules = []networkingv1.IngressRule{{IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
-		Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: &prefix, Backend: *ingress.Spec.DefaultBackend}},
-	}}}}
+	ingress := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(`
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web}
+spec: {rules: [{http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web-stable, port: {number: 80}}}}]}}]}
+`), &ingress.Object); err != nil {
+		t.Fatal(err)
+	}
+	ingress.SetNamespace(ns.Name)
 	objects := []client.Object{ingress}
 	for _, name := range []string{"web-stable", "web-canary"} {
 		objects = append(objects, &corev1.Service{
