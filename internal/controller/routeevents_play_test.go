@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -230,7 +231,8 @@ func TestMissingObjectsOfRouters(t *testing.T) {
 		message := invalid(ro)
 		return strings.Contains(message, "DestinationRule") && !strings.Contains(message, "VirtualService \"web\" not found")
 	})
-	ns.KillController()
+	ns.StopController(syscall.SIGTERM) // which publishes what was recorded
+	ns.StartController("--rollout-threads=1")
 	ns.Marker()
 	ns.WaitForEvents("marker-1", "RolloutCompleted")
 	if diff := gocmp.Diff([]string{rule, service}, eventsOfRouters(t, ns)); diff != "" {
