@@ -112,8 +112,8 @@ const (
 	// besides weights, as a JSON object by namespace/name of the Rollout, so that only that is removed later.
 	GatewayAPINotesAnnotation = "rollouts.argoproj.io/gatewayapi-notes"
 
-	// TraefikNotesAnnotation is on a TraefikService while an update is in progress: the stable and the canary Service of each Rollout, as a JSON
-	// object by NAMESPACE/NAME of the Rollout.
+	// TraefikNotesAnnotation is on a TraefikService while an update is in progress: the stable and the canary Service of each Rollout, or its
+	// entry among the mirrors, as a JSON object by NAMESPACE/NAME of the Rollout.
 	TraefikNotesAnnotation = "rollouts.argoproj.io/traefik-notes"
 
 	// ApisixNotesAnnotation is on an ApisixRoute while an update is in progress: the stable and the canary Service of each Rollout, and the rules

@@ -318,11 +318,18 @@ type AppMeshVirtualNodeReference struct {
 }
 
 // TraefikTrafficRouting splits traffic in a TraefikService.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.mirroringTraefikServiceName) || self.mirroringTraefikServiceName != self.weightedTraefikServiceName`,message=`name another TraefikService than weightedTraefikServiceName: one with spec.mirroring, which sends to the weighted one`,fieldPath=`.mirroringTraefikServiceName`
 type TraefikTrafficRouting struct {
 	// Name of the TraefikService whose weighted services include canaryService and stableService.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	WeightedTraefikServiceName string `json:"weightedTraefikServiceName"`
+
+	// Name of the TraefikService whose spec.mirroring sends to the weighted one. Required by setMirrorRoute, which adds the canary to its mirrors.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	MirroringTraefikServiceName string `json:"mirroringTraefikServiceName,omitempty"`
 }
 
 // ApisixTrafficRouting splits traffic in an ApisixRoute.

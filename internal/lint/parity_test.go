@@ -53,6 +53,7 @@ func TestOneSentenceForOneMistake(t *testing.T) {
 		"rollout-canary-session-affinity-grpc-route":           "works with HTTPRoutes only, not with",
 		"rollout-canary-session-affinity-dynamic-stable-scale": "keeps clients on the stable version, which dynamicStableScale takes the pods from: remove one of the two",
 		"rollout-canary-session-affinity-mirror":               "would split the clients that it mirrors again, and sessionAffinity keeps them on a version: remove one of the two",
+		"rollout-canary-traefik-mirroring-itself":              "name another TraefikService than weightedTraefikServiceName: one with spec.mirroring, which sends to the weighted one",
 		"rollout-canary-step-header-route-two-values":          "set exactly one of exact, regex and prefix",
 	} {
 		t.Run(file, func(t *testing.T) {

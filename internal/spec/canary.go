@@ -234,7 +234,7 @@ func (p *problems) setHeaderRoute(field string, s *v1alpha1.SetHeaderRoute, c Ca
 
 func (p *problems) setMirrorRoute(field string, s *v1alpha1.SetMirrorRoute, c Canary) Step {
 	p.managedRoute(field, s.Name, c.Traffic)
-	p.feature(field, c, "mirror requests", func(a ability) bool { return a.mirrors })
+	p.mirrors(field, s, c)
 	for i, m := range s.Match {
 		at := fmt.Sprintf("%s.match[%d]", field, i)
 		if m.Method == nil && m.Path == nil && len(m.Headers) == 0 {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -267,8 +268,35 @@ func TestProblems(t *testing.T) {
 			}),
 			[]string{
 				"spec.strategy.canary.steps[0].setHeaderRoute: traefik cannot route by header: remove the step, or use a router that can",
-				"spec.strategy.canary.steps[1].setMirrorRoute: traefik cannot mirror requests: remove the step, or use a router that can",
+				"spec.strategy.canary.steps[1].setMirrorRoute: traefik cannot mirror requests: name a TraefikService with spec.mirroring in trafficRouting.traefik.mirroringTraefikServiceName, or remove the step",
 			},
+		},
+		"copies of some requests with Traefik": {
+			routed(func(c *v1alpha1.CanaryStrategy) {
+				c.TrafficRouting = &v1alpha1.RolloutTrafficRouting{
+					Traefik:       &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web", MirroringTraefikServiceName: "copies"},
+					ManagedRoutes: []v1alpha1.ManagedRoute{{Name: "mine"}},
+				}
+				all, get := &v1alpha1.StringMatch{Prefix: "/"}, &v1alpha1.StringMatch{Exact: "GET"}
+				for _, match := range [][]v1alpha1.RouteMatch{
+					nil,
+					{{Path: all}},
+					{{Path: all}, {Method: get}}, // which the first one includes
+					{{Path: all, Method: get}},
+					{{Path: all, Headers: map[string]v1alpha1.StringMatch{"a": {Exact: "b"}}}},
+					{{Path: &v1alpha1.StringMatch{Prefix: "/cart"}}},
+					{{Path: &v1alpha1.StringMatch{Exact: "/"}}},
+				} {
+					c.Steps = append(c.Steps, v1alpha1.CanaryStep{SetMirrorRoute: &v1alpha1.SetMirrorRoute{Name: "mine", Match: match}})
+				}
+				c.Steps = append(c.Steps, v1alpha1.CanaryStep{SetHeaderRoute: &v1alpha1.SetHeaderRoute{Name: "mine"}})
+			}),
+			func() (all []string) {
+				for step := 3; step <= 6; step++ {
+					all = append(all, fmt.Sprintf("spec.strategy.canary.steps[%d].setMirrorRoute.match: traefik cannot select the requests to copy: write match: [{path: {prefix: /}}], and send only these to the mirroring TraefikService, by an IngressRoute of your own", step))
+				}
+				return append(all, "spec.strategy.canary.steps[7].setHeaderRoute: traefik cannot route by header: remove the step, or use a router that can")
+			}(),
 		},
 		"routes that the controller was not given": {
 			routed(func(c *v1alpha1.CanaryStrategy) {

@@ -104,6 +104,8 @@ type Traefik struct {
 	Field, ServiceField string
 	// Service is the name of the TraefikService.
 	Service string
+	// Mirroring is the name of the TraefikService in front of it whose mirrors get copies, empty for none. MirroringField is where the spec names it.
+	Mirroring, MirroringField string
 }
 
 // ALB splits traffic by the actions in annotations of Ingresses of the AWS Load Balancer Controller.

@@ -157,6 +157,13 @@ func TestRouters(t *testing.T) {
 			&v1alpha1.RolloutTrafficRouting{Traefik: &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web"}},
 			[]Router{Traefik{Field: routing + ".traefik", ServiceField: routing + ".traefik.weightedTraefikServiceName", Service: "web"}},
 		},
+		"a TraefikService with mirrors": {
+			&v1alpha1.RolloutTrafficRouting{Traefik: &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web", MirroringTraefikServiceName: "copies"}},
+			[]Router{Traefik{
+				Field: routing + ".traefik", ServiceField: routing + ".traefik.weightedTraefikServiceName", Service: "web",
+				MirroringField: routing + ".traefik.mirroringTraefikServiceName", Mirroring: "copies",
+			}},
+		},
 		"both, of a thousand": {
 			&v1alpha1.RolloutTrafficRouting{
 				Nginx:            &v1alpha1.NginxTrafficRouting{StableIngress: "web"},
@@ -261,6 +268,10 @@ func TestProblemsOfRouters(t *testing.T) {
 		"no TraefikService": {
 			&v1alpha1.RolloutTrafficRouting{Traefik: &v1alpha1.TraefikTrafficRouting{}},
 			[]string{routing + ".traefik.weightedTraefikServiceName: is empty: name the TraefikService"},
+		},
+		"one TraefikService for both": {
+			&v1alpha1.RolloutTrafficRouting{Traefik: &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web", MirroringTraefikServiceName: "web"}},
+			[]string{routing + `.traefik.mirroringTraefikServiceName: name another TraefikService than weightedTraefikServiceName: one with spec.mirroring, which sends to the weighted one: "web" is both`},
 		},
 		"the same router twice": {
 			&v1alpha1.RolloutTrafficRouting{GatewayAPI: &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}, Plugins: plugins(`{"httpRoute": "web"}`).Plugins},
