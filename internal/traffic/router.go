@@ -61,8 +61,8 @@ func (s Selection) Selects(o *unstructured.Unstructured) bool {
 type Features struct {
 	// Headers and Mirrors: it takes [HeaderRoute]s and [MirrorRoute]s.
 	Headers, Mirrors bool
-	// ExactHeaders: it compares headers with whole values alone.
-	ExactHeaders bool
+	// ExactHeaders: it compares headers with whole values alone. WholeMirrors: it copies all requests or none, so its MirrorRoutes must match all.
+	ExactHeaders, WholeMirrors bool
 	// Additional: it takes destinations beyond the two versions.
 	Additional bool
 	// AnyMax: the weights may add up to other numbers than 100.

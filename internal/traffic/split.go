@@ -1,5 +1,7 @@
 package traffic
 
+import "slices"
+
 // Split is where the traffic of a Rollout should go. It is the whole wish: what is not in it is removed by the routers, as far as
 // it is theirs.
 type Split struct {
@@ -89,6 +91,13 @@ func (r MirrorRoute) RouteName() string { return r.Name }
 type HeaderMatch struct {
 	Header string
 	Value  StringMatch
+}
+
+// All reports whether the route copies all requests: any other match cannot add to the one that all fit.
+func (r MirrorRoute) All() bool {
+	return slices.ContainsFunc(r.Match, func(m RequestMatch) bool {
+		return m.Method == nil && len(m.Headers) == 0 && m.Path != nil && *m.Path == StringMatch{Kind: Prefix, Value: "/"}
+	})
 }
 
 // RequestMatch fits requests for which all that it sets fits.

@@ -93,7 +93,11 @@ func routes(f traffic.Features) []traffic.Route {
 		all = append(all, traffic.HeaderRoute{Name: "beta", Match: []traffic.HeaderMatch{beta, tester}})
 	}
 	if f.Mirrors {
-		all = append(all, traffic.MirrorRoute{Name: "copy", Match: []traffic.RequestMatch{{Headers: []traffic.HeaderMatch{tester}}}, Percent: 35})
+		match := traffic.RequestMatch{Headers: []traffic.HeaderMatch{tester}}
+		if f.WholeMirrors {
+			match = traffic.RequestMatch{Path: &traffic.StringMatch{Kind: traffic.Prefix, Value: "/"}}
+		}
+		all = append(all, traffic.MirrorRoute{Name: "copy", Match: []traffic.RequestMatch{match}, Percent: 35})
 	}
 	return all
 }
@@ -426,7 +430,10 @@ func tellsWhatItCannot(t testing.TB, s Subject) {
 		{f.Headers, "header routes", func(w *traffic.Split) {
 			w.Routes = routes(traffic.Features{Headers: true, ExactHeaders: f.ExactHeaders})
 		}},
-		{f.Mirrors, "mirror routes", func(w *traffic.Split) { w.Routes = routes(traffic.Features{Mirrors: true}) }},
+		{f.Mirrors, "mirror routes", func(w *traffic.Split) {
+			w.Routes = routes(traffic.Features{Mirrors: true, WholeMirrors: f.WholeMirrors})
+		}},
+		{f.Mirrors && !f.WholeMirrors, "mirror routes of certain requests", func(w *traffic.Split) { w.Routes = routes(traffic.Features{Mirrors: true}) }},
 		{f.Additional, "additional destinations", func(w *traffic.Split) {
 			w.Additional = []traffic.Destination{{Service: Experiment}}
 		}},

@@ -45,6 +45,11 @@ func TestTraefik(t *testing.T) {
 	conformance.Run(t, subjects.Traefik(rollout(ns), world(ns, subjects.TraefikServices), 30))
 }
 
+func TestTraefikMirrors(t *testing.T) {
+	ns := playtest.New(t)
+	conformance.Run(t, subjects.TraefikMirrors(rollout(ns), world(ns, subjects.TraefikServices), 30))
+}
+
 func TestALB(t *testing.T) {
 	ns := playtest.New(t)
 	conformance.Run(t, subjects.ALB(rollout(ns), world(ns, subjects.ALBIngresses), 30))
@@ -77,7 +82,7 @@ func TestCustom(t *testing.T) {
 
 // The examples are taken as they are.
 func TestExamples(t *testing.T) {
-	for _, example := range []string{"canary-gatewayapi", "canary-sessions", "canary-istio", "canary-nginx", "canary-traefik", "canary-alb", "canary-apisix", "canary-smi", "canary-ambassador", "canary-contour", "canary-gloo", "canary-kuma", "canary-skipper"} {
+	for _, example := range []string{"canary-gatewayapi", "canary-sessions", "canary-istio", "canary-nginx", "canary-traefik", "canary-traefik-mirror", "canary-alb", "canary-apisix", "canary-smi", "canary-ambassador", "canary-contour", "canary-gloo", "canary-kuma", "canary-skipper"} {
 		t.Run(example, func(t *testing.T) {
 			playtest.New(t).Apply(filepath.Join(playtest.Root(), "examples", example+".yaml"))
 		})

@@ -16,7 +16,8 @@ import (
 func Weights(o *unstructured.Unstructured) (map[string]int64, bool) {
 	switch o.GetKind() {
 	case "TraefikService":
-		return weightsOfList("name", o.Object, "spec", "weighted", "services"), true
+		_, splits, _ := unstructured.NestedMap(o.Object, "spec", "weighted") // one that mirrors does not
+		return weightsOfList("name", o.Object, "spec", "weighted", "services"), splits
 	case "Ingress":
 		return weightsOfActions(o)
 	case "HTTPProxy":

@@ -3,6 +3,7 @@ package traefik
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,44 +35,70 @@ type router struct {
 func (router) Name() string { return "Traefik" }
 
 // Features implements [traffic.Router].
-func (router) Features() traffic.Features { return traffic.Features{AnyMax: true} }
+func (r router) Features() traffic.Features {
+	return traffic.Features{AnyMax: true, Mirrors: r.mirrors(), WholeMirrors: r.mirrors()}
+}
+
+// mirrors reports whether the spec names a TraefikService with mirrors.
+func (r router) mirrors() bool { return r.spec.Mirroring != "" }
 
 // Refs implements [traffic.Router].
 func (r router) Refs() []traffic.Ref {
 	var all []traffic.Ref
 	for _, gvk := range Kinds() {
-		all = append(all, traffic.Ref{
-			GroupVersionKind: gvk, NamespacedName: types.NamespacedName{Namespace: r.owner.Namespace, Name: r.spec.Service}, Field: r.spec.ServiceField,
-		})
+		all = append(all, r.ref(gvk, r.spec.Service, r.spec.ServiceField))
+	}
+	if r.mirrors() {
+		for _, gvk := range Kinds() {
+			all = append(all, r.ref(gvk, r.spec.Mirroring, r.spec.MirroringField))
+		}
 	}
 	return all
+}
+
+func (r router) ref(gvk schema.GroupVersionKind, name, field string) traffic.Ref {
+	return traffic.Ref{GroupVersionKind: gvk, NamespacedName: types.NamespacedName{Namespace: r.owner.Namespace, Name: name}, Field: field}
 }
 
 // Render implements [traffic.Router].
 func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Objects, []spec.Problem) {
 	out := traffic.Objects{}
-	var problems []spec.Problem
-	for _, ref := range r.Refs() {
-		before := have[ref.Key()]
-		if before == nil {
-			continue
-		}
-		after, problem := r.render(want, before)
-		if problem != "" {
-			problems = append(problems, spec.Problem{Field: r.spec.ServiceField, Text: fmt.Sprintf("TraefikService %q of %s: %s", ref.Name, ref.Group, problem)})
-		}
-		out[ref.Key()] = after
-	}
-	if len(out) == 0 {
-		problems = append(problems, spec.MissingObject(r.spec.ServiceField, "TraefikService", r.spec.Service, r.owner.Namespace))
-	}
-	if len(want.Routes) > 0 {
-		problems = append(problems, r.cannot("carry out setHeaderRoute and setMirrorRoute: remove these steps, or match the headers in an IngressRoute of your own"))
+	problems := r.each(r.spec.Service, r.spec.ServiceField, have, out, func(o *unstructured.Unstructured) (*unstructured.Unstructured, string) {
+		return r.render(want, o)
+	})
+	copied, refused := r.mirrorRoute(want)
+	problems = append(problems, refused...)
+	if r.mirrors() {
+		problems = append(problems, r.each(r.spec.Mirroring, r.spec.MirroringField, have, out, func(o *unstructured.Unstructured) (*unstructured.Unstructured, string) {
+			weighted := have[r.ref(o.GroupVersionKind(), r.spec.Service, "").Key()]
+			return r.renderMirrors(want, copied, o, weighted)
+		})...)
 	}
 	if len(want.Additional) > 0 {
 		problems = append(problems, r.cannot("split traffic between more than two versions: remove the weights of the experiment's templates"))
 	}
 	return out, problems
+}
+
+// each renders the TraefikServices of a name, of which there is one in each group that has it.
+func (r router) each(name, field string, have, out traffic.Objects, render func(*unstructured.Unstructured) (*unstructured.Unstructured, string)) (problems []spec.Problem) {
+	found := false
+	for _, gvk := range Kinds() {
+		key := r.ref(gvk, name, field).Key()
+		before := have[key]
+		if before == nil {
+			continue
+		}
+		after, problem := render(before)
+		if problem != "" {
+			problems = append(problems, spec.Problem{Field: field, Text: fmt.Sprintf("TraefikService %q of %s: %s", name, gvk.Group, problem)})
+		}
+		out[key], found = after, true
+	}
+	if !found {
+		problems = append(problems, spec.MissingObject(field, "TraefikService", name, r.owner.Namespace))
+	}
+	return problems
 }
 
 func (r router) cannot(what string) spec.Problem {
@@ -103,7 +130,7 @@ func (r router) render(want traffic.Split, before *unstructured.Unstructured) (a
 		}
 	}
 	notes := readNotes(before)
-	notes.Set(r.owner, note.PairOf(want))
+	notes.Set(r.owner, mark{Pair: note.PairOf(want)})
 	notes.Write(after)
 	if reflect.DeepEqual(before.Object, after.Object) {
 		return before, ""
@@ -121,15 +148,20 @@ func (r router) services(o *unstructured.Unstructured) (map[string][]map[string]
 	}
 	all := map[string][]map[string]any{}
 	for _, value := range list {
-		entry, _ := value.(map[string]any)
-		name, _ := entry["name"].(string)
-		kind, _ := entry["kind"].(string)
-		namespace, _ := entry["namespace"].(string)
-		if name != "" && (kind == "" || kind == "Service") && (namespace == "" || namespace == r.owner.Namespace) {
-			all[name] = append(all[name], entry)
+		if name, ok := serviceOf(value, r.owner.Namespace); ok {
+			all[name] = append(all[name], value.(map[string]any))
 		}
 	}
 	return all, true
+}
+
+// serviceOf is the Service of a namespace to which an entry leads, if it does. The TraefikService is in this namespace too.
+func serviceOf(value any, namespace string) (name string, ok bool) {
+	entry, _ := value.(map[string]any)
+	name, _ = entry["name"].(string)
+	kind, _ := entry["kind"].(string)
+	in, _ := entry["namespace"].(string)
+	return name, name != "" && (kind == "" || kind == "Service") && (in == "" || in == namespace)
 }
 
 // weightOf is the weight of an entry. One that is not written means 1.
@@ -145,8 +177,11 @@ func weightOf(entry map[string]any) (int64, bool) {
 func (r router) Weight(of traffic.Split, have traffic.Objects) (traffic.Interval, bool) {
 	var all traffic.Interval
 	found := false
-	for _, ref := range r.Refs() {
-		o := have[ref.Key()]
+	if r.mirrors() && !slices.ContainsFunc(Kinds(), func(gvk schema.GroupVersionKind) bool { return have[r.ref(gvk, r.spec.Mirroring, "").Key()] != nil }) {
+		return traffic.Interval{}, false // nothing sends to the weighted ones
+	}
+	for _, gvk := range Kinds() {
+		o := have[r.ref(gvk, r.spec.Service, "").Key()]
 		if o == nil {
 			continue
 		}
@@ -188,8 +223,15 @@ const maxWeight = 1 << 31
 
 // Release implements [traffic.Router].
 func (r router) Release(object *unstructured.Unstructured) *unstructured.Unstructured {
-	notes := readNotes(object)
-	return notes.Without(r.owner, object)
+	notes, out := readNotes(object), object.DeepCopy()
+	is := notes.Of(r.owner)
+	is.removeFrom(r.owner, out)
+	notes.Set(r.owner, mark{})
+	notes.Write(out)
+	if reflect.DeepEqual(object.Object, out.Object) {
+		return object
+	}
+	return out
 }
 
 // Return implements [traffic.Returner].
@@ -199,10 +241,6 @@ func (r router) Return(object *unstructured.Unstructured) *unstructured.Unstruct
 		notes.Of(r.owner).ToStable(services, weightOf, int64(v1alpha1.DefaultMaxTrafficWeight))
 	}
 	return out
-}
-
-func readNotes(o *unstructured.Unstructured) note.Notes[note.Pair] {
-	return note.Read[note.Pair](o, v1alpha1.TraefikNotesAnnotation)
 }
 
 // Owners are the Rollouts that have something noted in a TraefikService.

@@ -31,6 +31,15 @@ func Traefik(owner traffic.Owner, world func(testing.TB) conformance.World, spli
 	return conformance.Subject{Router: traefik.New(owner, s), World: world, Weights: listedWeights, Bare: bareList, Splits: splits}
 }
 
+// TraefikMirrors is the router of Traefik, with a TraefikService that mirrors in front of the one that splits.
+func TraefikMirrors(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
+	field := routing + ".traefik"
+	s := spec.Traefik{
+		Field: field, ServiceField: field + ".weightedTraefikServiceName", Service: "web", MirroringField: field + ".mirroringTraefikServiceName", Mirroring: "web-mirroring",
+	}
+	return conformance.Subject{Router: traefik.New(owner, s), World: world, Weights: listedWeights, Bare: bareList, Splits: splits}
+}
+
 // ALB is the router of the AWS Load Balancer Controller, with two Ingresses.
 func ALB(owner traffic.Owner, world func(testing.TB) conformance.World, splits int) conformance.Subject {
 	field := routing + ".alb"

@@ -26,7 +26,15 @@ var mutants = map[string]struct {
 	"takes one version for the other": {of: wanting(func(want *traffic.Split) {
 		want.Stable.Weight, want.Canary.Weight = want.Canary.Weight, want.Stable.Weight
 	})},
-	"forgets the routes of steps":   {of: wanting(func(want *traffic.Split) { want.Routes = nil }), could: takesRoutes},
+	"forgets the routes of steps": {of: wanting(func(want *traffic.Split) { want.Routes = nil }), could: takesRoutes},
+	"copies requests that no step asks for": {of: wanting(func(want *traffic.Split) {
+		for i, route := range want.Routes {
+			if mirror, ok := route.(traffic.MirrorRoute); ok {
+				mirror.Match = []traffic.RequestMatch{{Path: &traffic.StringMatch{Kind: traffic.Prefix, Value: "/"}}}
+				want.Routes[i] = mirror
+			}
+		}
+	}), could: func(s conformance.Subject) bool { return s.Router.Features().WholeMirrors }},
 	"keeps the routes of steps":     {of: keepsRoutes, could: takesRoutes},
 	"forgets experiments":           {of: forgetsExperiments, could: func(s conformance.Subject) bool { return s.Router.Features().Additional }},
 	"says that it can do more":      {of: func(m mutant) mutant { m.claims = true; return m }, could: cannotAll},
@@ -254,6 +262,7 @@ func TestFaultsOfRoutersAreFound(t *testing.T) {
 		"apisix":                  subjects.Apisix(owner, subjects.InMemory(subjects.ApisixRoutes, "shop"), 20),
 		"smi":                     subjects.SMI(owner, subjects.InMemory(subjects.TrafficSplits, "shop"), 20),
 		"ambassador":              subjects.Ambassador(owner, subjects.InMemory(subjects.Mappings, "shop"), 20),
+		"traefik, with mirrors":   subjects.TraefikMirrors(owner, subjects.InMemory(subjects.TraefikServices, "shop"), 20),
 		"traefik":                 subjects.Traefik(owner, subjects.InMemory(subjects.TraefikServices, "shop"), 20),
 	}
 	for _, example := range subjects.CustomExamples() {
