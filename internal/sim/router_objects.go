@@ -126,6 +126,16 @@ func TraefikService(name, stable, canary string) *unstructured.Unstructured {
 	})
 }
 
+// TraefikMirroring copies what it sends to another TraefikService to a Service of its author's.
+func TraefikMirroring(name, to string) *unstructured.Unstructured {
+	return object(schema.GroupVersionKind{Group: "traefik.io", Version: "v1alpha1", Kind: "TraefikService"}, name, map[string]any{
+		"mirroring": map[string]any{
+			"kind": "TraefikService", "name": to,
+			"mirrors": []any{map[string]any{"name": "audit", "port": int64(80), "percent": int64(100)}},
+		},
+	})
+}
+
 // ApisixRoute splits between two Services.
 func ApisixRoute(name, stable, canary string) *unstructured.Unstructured {
 	return object(schema.GroupVersionKind{Group: "apisix.apache.org", Version: "v2", Kind: "ApisixRoute"}, name, map[string]any{

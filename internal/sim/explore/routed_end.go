@@ -40,6 +40,11 @@ func (r *rules) endOfRoutes(s spec.Rollout) {
 			r.history.fail("end", "%s %s is not given back", key.Kind, key.Name)
 		}
 	}
+	if o := r.history.named("TraefikService", mirroringService); o != nil {
+		if mirrors, _, _ := unstructured.NestedSlice(o.Object, "spec", "mirroring", "mirrors"); len(mirrors) != 1 || len(routers.Owners(o, spec.Policy{})) > 0 {
+			r.history.fail("end", "%s %s is not given back: %v", o.GetKind(), o.GetName(), o.Object)
+		}
+	}
 	for kind, list := range map[string]string{"HTTPRoute": "rules", "VirtualService": "http"} {
 		if o := r.history.route(kind); o != nil {
 			if rules, _, _ := unstructured.NestedSlice(o.Object, "spec", list); len(rules) != 1 {

@@ -38,12 +38,15 @@ func (h *history) routedCanary(s *v1alpha1.RolloutSpec) *v1alpha1.CanaryStrategy
 	}
 	t := &v1alpha1.RolloutTrafficRouting{}
 	kind := h.IntN(3)
+	if h.copies() {
+		kind = 0
+	}
 	if kind != 1 {
 		t.GatewayAPI = &v1alpha1.GatewayAPITrafficRouting{HTTPRoute: "web"}
 	}
 	h.drawIstio(t, kind)
 	listed := h.drawListed(t, kind)
-	if t.GatewayAPI != nil || t.Istio != nil {
+	if t.GatewayAPI != nil || t.Istio != nil || mirroring(t) {
 		for _, name := range []string{"beta", "copy"} {
 			t.ManagedRoutes = append(t.ManagedRoutes, v1alpha1.ManagedRoute{Name: name})
 		}
@@ -119,7 +122,9 @@ func (h *history) drawListed(t *v1alpha1.RolloutTrafficRouting, kind int) bool {
 	if h.Seed%8 != 5 {
 		return false
 	}
-	if sim.SetListed(t, int(h.Seed/8)) == "alb" && kind != 0 {
+	if h.copies() {
+		t.Traefik = &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web", MirroringTraefikServiceName: mirroringService}
+	} else if sim.SetListed(t, int(h.Seed/8)) == "alb" && kind != 0 {
 		t.ALB = nil
 		return false
 	}
@@ -127,6 +132,24 @@ func (h *history) drawListed(t *v1alpha1.RolloutTrafficRouting, kind int) bool {
 		t.GatewayAPI = nil
 	}
 	return true
+}
+
+// copies reports whether a history is one of sixteen in which Traefik copies requests, alone or with the Gateway API, which can do that too.
+func (h *history) copies() bool { return h.Seed%32 == 13 || h.Seed%32 == 21 }
+
+// mirroringService is the TraefikService that copies.
+const mirroringService = "web-mirroring"
+
+// routingOf is how a Rollout splits traffic, nil if it does not.
+func routingOf(ro *v1alpha1.Rollout) *v1alpha1.RolloutTrafficRouting {
+	if c := ro.Spec.Strategy.Canary; c != nil {
+		return c.TrafficRouting
+	}
+	return nil
+}
+
+func mirroring(t *v1alpha1.RolloutTrafficRouting) bool {
+	return t != nil && t.Traefik != nil && t.Traefik.MirroringTraefikServiceName != ""
 }
 
 // stepsFor are steps that a canary can do.
@@ -160,6 +183,11 @@ func (h *history) stepsFor(c *v1alpha1.CanaryStrategy) []v1alpha1.CanaryStep {
 		}
 		steps = slices.Insert(steps, h.IntN(len(steps)+1), step)
 	}
+	if mirroring(c.TrafficRouting) {
+		for range 1 + h.IntN(2) {
+			steps = slices.Insert(steps, h.IntN(len(steps)+1), h.mirrorStep())
+		}
+	}
 	if c.TrafficRouting.SessionAffinity != nil { // which would split the clients that a mirror route takes again
 		steps = slices.DeleteFunc(steps, func(s v1alpha1.CanaryStep) bool { return s.SetMirrorRoute != nil })
 	}
@@ -174,6 +202,10 @@ func (h *history) routeStep() v1alpha1.CanaryStep {
 		}
 		return v1alpha1.CanaryStep{SetHeaderRoute: step}
 	}
+	return h.mirrorStep()
+}
+
+func (h *history) mirrorStep() v1alpha1.CanaryStep {
 	step := &v1alpha1.SetMirrorRoute{Name: "copy"}
 	if h.IntN(3) > 0 {
 		step.Match = []v1alpha1.RouteMatch{{Path: &v1alpha1.StringMatch{Prefix: "/"}}}
@@ -184,8 +216,7 @@ func (h *history) routeStep() v1alpha1.CanaryStep {
 // putRoutes makes the routes that a canary names, as far as they are not there.
 func (h *history) putRoutes(c *v1alpha1.CanaryStrategy) {
 	for _, o := range h.sortedRoutesOf(c) {
-		kind := o.GetKind()
-		if h.route(kind) == nil || c.PingPong != nil {
+		if h.named(o.GetKind(), o.GetName()) == nil || c.PingPong != nil {
 			h.world.PutRoute(o)
 		}
 	}
@@ -221,9 +252,11 @@ func routesOf(c *v1alpha1.CanaryStrategy, ro *v1alpha1.Rollout) map[string]*unst
 }
 
 // route is a route that people made, nil if it is not there.
-func (h *history) route(kind string) *unstructured.Unstructured {
+func (h *history) route(kind string) *unstructured.Unstructured { return h.named(kind, "web") }
+
+func (h *history) named(kind, name string) *unstructured.Unstructured {
 	for key, o := range h.world.Routes() {
-		if key.Kind == kind && key.Name == "web" {
+		if key.Kind == kind && key.Name == name {
 			return o
 		}
 	}
@@ -233,8 +266,7 @@ func (h *history) route(kind string) *unstructured.Unstructured {
 // restoreRoutes writes what is missing, what does not name the Services of the spec, and Ingresses that are another controller's.
 func (h *history) restoreRoutes() {
 	for _, o := range h.sortedRoutesOf(h.world.Rollout().Spec.Strategy.Canary) {
-		kind := o.GetKind()
-		have := h.route(kind)
+		have := h.named(o.GetKind(), o.GetName())
 		if have != nil {
 			shares, named := sharesOf(have), ingressClass(have) == ingressClass(o)
 			for service := range sharesOf(o).by {
@@ -256,7 +288,13 @@ func ingressClass(o *unstructured.Unstructured) string {
 
 // routedDisturbances are what else happens where there are routers.
 var routedDisturbances = []disturbance{
-	{2, "delete a route", func(h *history) { h.world.DeleteRoute(h.anyRouteKind(), "web") }},
+	{2, "delete a route", func(h *history) {
+		kind, name := h.anyRouteKind(), "web"
+		if kind == "TraefikService" && mirroring(routingOf(h.world.Rollout())) && h.IntN(2) == 0 {
+			name = mirroringService
+		}
+		h.world.DeleteRoute(kind, name)
+	}},
 	{4, "restore the routes", (*history).restoreRoutes},
 	{3, "replace a route", func(h *history) {
 		for _, o := range h.sortedRoutesOf(h.world.Rollout().Spec.Strategy.Canary) {
@@ -265,7 +303,7 @@ var routedDisturbances = []disturbance{
 	}},
 	{2, "delete what the controller made", func(h *history) {
 		for _, key := range sortedKeys(h.world.Routes()) {
-			if key.Name != "web" {
+			if key.Name != "web" && key.Name != mirroringService {
 				h.world.DeleteRoute(key.Kind, key.Name)
 			}
 		}
@@ -292,6 +330,9 @@ func (h *history) sortedRoutesOf(c *v1alpha1.CanaryStrategy) []*unstructured.Uns
 		if o := routesOf(c, h.world.Rollout())[kind]; o != nil {
 			out = append(out, o)
 		}
+	}
+	if c != nil && mirroring(c.TrafficRouting) {
+		out = append(out, sim.TraefikMirroring(mirroringService, "web"))
 	}
 	return out
 }

@@ -146,6 +146,7 @@ func (r *rules) split(p picture) map[string]shares {
 		s := sharesOf(o)
 		_, listed := proxy.Weights(o)
 		switch {
+		case key.Name == mirroringService: // sends to the one that splits
 		case key.Kind == "Mapping" && key.Name != "web": // counts with the one that it was copied from
 		case key.Kind == "Mapping":
 			out[key.Kind] = p.byVersion(beside(s, p.routes[canaryMapping(key)]))
