@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/manifests"
 )
 
-var timeline = regexp.MustCompile("(?s)`sluice simulate -f examples/canary-([a-z]+)\\.yaml` simulates an update of the example:\n\n```text\n(.*?)\n```")
+var timeline = regexp.MustCompile("(?s)`sluice simulate -f examples/canary-([a-z-]+)\\.yaml` simulates an update of the example:\n\n```text\n(.*?)\n```")
 
 // The timelines on the pages of routers are what simulate draws of their examples, which its own tests hold to these files.
 func TestTimelinesOfRouters(t *testing.T) {

@@ -43,6 +43,7 @@ func TestSimulations(t *testing.T) {
 		"a canary by a TrafficSplit":       {"smi.out", []string{"-f", "../../examples/canary-smi.yaml"}},
 		"a canary by Ambassador":           {"ambassador.out", []string{"-f", "../../examples/canary-ambassador.yaml"}},
 		"a canary by Traefik":              {"traefik.out", []string{"-f", "../../examples/canary-traefik.yaml"}},
+		"copies by Traefik":                {"traefik-mirror.out", []string{"-f", "../../examples/canary-traefik-mirror.yaml"}},
 		"a canary by an object of Contour": {"contour.out", []string{"-f", "../../examples/canary-contour.yaml"}},
 		"a blue-green update":              {"bluegreen.out", []string{"-f", "testdata/simulate/bluegreen.yaml"}},
 		"a canary for programs":            {"canary.json", []string{"-f", "testdata/simulate/canary.yaml", "-o", "json"}},
