@@ -82,6 +82,7 @@ const shelledOf = 20
 func explore(t *testing.T, kind Trial, count uint64) {
 	t.Helper()
 	start := time.Now()
+	record := recordedOf(t, kind)
 	var next atomic.Uint64
 	next.Store(*first)
 	var failed atomic.Int32
@@ -99,17 +100,26 @@ func explore(t *testing.T, kind Trial, count uint64) {
 				if n >= *first+count {
 					return
 				}
-				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && (*standby || !kind.Routed && n%2 == 0), Experiments: kind.Experiments, Hands: kind.Hands, Hostile: kind.Hostile, Plugins: kind.Plugins, Late: kind.Late}, Real, nil); fault != nil {
+				made, subject := newDecisions(), Real
+				if record != nil {
+					subject = made.subject()
+				}
+				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && (*standby || !kind.Routed && n%2 == 0), Experiments: kind.Experiments, Hands: kind.Hands, Hostile: kind.Hostile, Plugins: kind.Plugins, Late: kind.Late}, subject, nil); fault != nil {
 					failed.Add(1)
 					if !*brief {
 						fault = Shrink(fault, Real)
 					}
 					t.Error(fault)
+				} else if record != nil && !record.add(n, made.sum()) && *brief {
+					failed.Add(1)
 				}
 			}
 		})
 	}
 	wg.Wait()
+	if record != nil {
+		record.conclude(t, kind)
+	}
 	t.Log(tell())
 }
 
