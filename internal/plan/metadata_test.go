@@ -195,3 +195,24 @@ func TestBlueGreenMetadata(t *testing.T) {
 		}
 	}
 }
+
+// Somebody has deleted all annotations of the new version's ReplicaSet: the revision is written again.
+func TestAnnotationsThatSomebodyDeleted(t *testing.T) {
+	script := script.New()
+	for _, line := range []string{"rollout web replicas=1", "settle"} {
+		if _, err := script.Run(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := script.World.Observe(sim.View{})
+	rs := o.ReplicaSets[0].DeepCopy()
+	had := rs.Annotations
+	rs.Annotations = nil
+	o.ReplicaSets[0] = rs
+	for _, c := range plan.Next(o).Grow {
+		if u, ok := c.(change.UpdateReplicaSet); ok && u.To.Annotations[v1alpha1.RevisionAnnotation] == had[v1alpha1.RevisionAnnotation] {
+			return
+		}
+	}
+	t.Errorf("no change of the annotations to %v", had)
+}

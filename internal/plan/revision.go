@@ -48,10 +48,8 @@ func (p *pass) number() {
 // refresh keeps on the new version's ReplicaSet what follows the Rollout without making a new version.
 func (p *pass) refresh(revision int64) {
 	have := p.world.New
-	want := maps.Clone(have.Annotations)
-	if want == nil {
-		want = map[string]string{}
-	}
+	want := map[string]string{}
+	maps.Copy(want, have.Annotations)
 	maps.Copy(want, p.inherited())
 	want[v1alpha1.RevisionAnnotation] = strconv.FormatInt(revision, 10)
 	if have.Revision != revision && have.Revision > 0 {

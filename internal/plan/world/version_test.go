@@ -56,6 +56,17 @@ func TestTheNewVersion(t *testing.T) {
 	}
 }
 
+// A version's revision is a decimal number in an annotation; any other text counts as none.
+func TestRevision(t *testing.T) {
+	for text, want := range map[string]int64{"1": 1, "9": 9, "10": 10, "128": 128, "9223372036854775807": 9223372036854775807, "": 0, "x": 0, "0x10": 0, "1.5": 0} {
+		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.RevisionAnnotation: text}}}
+		w := world.New(world.Observed{Rollout: &v1alpha1.Rollout{}, ReplicaSets: []*appsv1.ReplicaSet{rs}}, spec.Rollout{})
+		if got := w.New.Revision; got != want {
+			t.Errorf("%q is revision %d, not %d", text, got, want)
+		}
+	}
+}
+
 // A version is refused pods for as long as the condition that says so holds, whatever else holds.
 func TestRefusal(t *testing.T) {
 	v := world.Version{ReplicaSet: &appsv1.ReplicaSet{}}

@@ -90,7 +90,7 @@ func (w *World) NewHash() string {
 
 // WithinWindow reports whether the new version is older than the stable one, by fewer versions between them than the window has.
 func (w *World) WithinWindow() bool {
-	if w.Spec.RollbackWindow == 0 || w.New == nil || w.Stable == nil || !w.New.CreationTimestamp.Before(&w.Stable.CreationTimestamp) {
+	if w.New == nil || w.Stable == nil || !w.New.CreationTimestamp.Before(&w.Stable.CreationTimestamp) {
 		return false
 	}
 	between := 0
