@@ -68,7 +68,7 @@ func (r *ByWeight) fit(s sizes) {
 // available. A version that the stable Service selects keeps the pods that carry the stable share; one that only the canary Service selects
 // keeps its pods until that Service has left it.
 func (r *ByWeight) giveRoom(s sizes, to *world.Version, wanted int32) {
-	if !r.EnforceMaxSurge || r.want.Free() > 0 || to.Desired() >= wanted {
+	if r.want.Free() > 0 || to.Desired() >= wanted {
 		return
 	}
 	shared := slices.ContainsFunc(world.ServiceNames(r.canary), func(name string) bool { return r.entry(name).after == "" })

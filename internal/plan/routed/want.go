@@ -28,12 +28,7 @@ func (t *Want) Stable() *world.Version {
 }
 
 // StableBeside is that version where it is another than the new one.
-func (t *Want) StableBeside() *world.Version {
-	if t.Succeeds {
-		return nil
-	}
-	return t.world.StableBeside()
-}
+func (t *Want) StableBeside() *world.Version { return t.world.StableBeside() }
 
 // TakesOver reports whether the new version, having all its pods, is promoted as it is and takes the stable Service over then: there
 // is no need to move the traffic twice. With pingPong it is the weight that moves it.

@@ -162,11 +162,7 @@ func unready(pod *corev1.Pod) string {
 // tellTrouble adds the analysis that the update waits for, and what keeps the pods, to the sentence of the condition Progressing. That is
 // no progress, so its times stay.
 func (p *Status) tellTrouble() {
-	i := p.update.Index(v1alpha1.ConditionProgressing)
-	if i < 0 {
-		return
-	}
-	c := &p.update.Is.Conditions[i]
+	c := &p.update.Is.Conditions[p.update.Index(v1alpha1.ConditionProgressing)] // setProgressing leaves no status without it
 	switch _, trouble, _ := strings.Cut(c.Message, progress.TroubleMark); c.Reason {
 	case v1alpha1.ReasonReplicaSetUpdated, v1alpha1.ReasonNewReplicaSetCreated, v1alpha1.ReasonFoundNewReplicaSet,
 		v1alpha1.ReasonReplicaSetNotAvailable, v1alpha1.ReasonProgressDeadlineExceeded:
