@@ -67,6 +67,23 @@ func TestAnUnreadableSpecMeasuresNothing(t *testing.T) {
 	}
 }
 
+// A run is kept for good where what its ttlStrategy says cannot be read as a whole.
+func TestAnUnreadableTTLDeletesNothing(t *testing.T) {
+	seen, _ := begun(t)
+	seen.Run = seen.Run.DeepCopy()
+	seen.Run.Spec.TTLStrategy = &v1alpha1.TTLStrategy{SecondsAfterCompletion: new(int32(5))}
+	seen.Run.Spec.Terminate = true
+	seen.Run = measure.Next(seen).Record.To
+	seen.Now = zero.Add(time.Minute)
+	if p := measure.Next(seen); p.Delete == "" {
+		t.Fatalf("it is kept although its time is over: %+v", p)
+	}
+	seen.Run.Unreadable = v1alpha1.Unreadable{{Path: "spec.ttlStrategy.secondsAfterFailure", Text: "soon is not a number"}}
+	if p := measure.Next(seen); p.Delete != "" {
+		t.Errorf("it is deleted, although nobody knows when it should be: %s", p.Delete)
+	}
+}
+
 // TestASettledRunIsNotWritten: nothing came back, nothing is due.
 func TestASettledRunIsNotWritten(t *testing.T) {
 	seen, _ := begun(t)

@@ -31,10 +31,8 @@ func (m Move) Next() int32 {
 		return m.Want // nobody is there on either side, and nobody is wanted
 	case m.Want > m.Now:
 		return m.rise()
-	case m.Want < m.Now:
-		return m.fall()
 	}
-	return m.Now
+	return m.fall() // which leaves a weight that is wanted already
 }
 
 func (m Move) rise() int32 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -103,5 +104,34 @@ func TestStatusesSteerNoTerminal(t *testing.T) {
 	p.tellTrouble()
 	if diff := cmp.Diff(before, *is); diff != "" {
 		t.Errorf("an hour later it says another thing:\n%s", diff)
+	}
+}
+
+// What keeps pods from being created is repeated as long as the ReplicaSet controller says so, the new version's first.
+func TestReplicaFailure(t *testing.T) {
+	set := func(name string, status corev1.ConditionStatus, kind appsv1.ReplicaSetConditionType) *appsv1.ReplicaSet {
+		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.PodTemplateHashLabel: name}}}
+		rs.Status.Conditions = []appsv1.ReplicaSetCondition{{Type: kind, Status: status, Reason: "FailedCreate", Message: "quota of " + name}}
+		return rs
+	}
+	const failure = appsv1.ReplicaSetReplicaFailure
+	for name, row := range map[string]struct {
+		sets []*appsv1.ReplicaSet
+		want string
+	}{
+		"none":             {},
+		"an old version":   {[]*appsv1.ReplicaSet{set("old", corev1.ConditionTrue, failure)}, "quota of old"},
+		"both":             {[]*appsv1.ReplicaSet{set("old", corev1.ConditionTrue, failure), set("new", corev1.ConditionTrue, failure)}, "quota of new"},
+		"no more":          {[]*appsv1.ReplicaSet{set("new", corev1.ConditionFalse, failure)}, ""},
+		"no more, but one": {[]*appsv1.ReplicaSet{set("new", corev1.ConditionFalse, failure), set("old", corev1.ConditionTrue, failure)}, "quota of old"},
+		"another":          {[]*appsv1.ReplicaSet{set("new", corev1.ConditionTrue, "Odd")}, ""},
+	} {
+		is := &v1alpha1.RolloutStatus{Conditions: []v1alpha1.RolloutCondition{{Type: v1alpha1.ConditionReplicaFailure, Status: corev1.ConditionTrue, Message: "of before"}}}
+		p := between(is.DeepCopy(), is)
+		p.world = world.New(world.Observed{Rollout: &v1alpha1.Rollout{}, ReplicaSets: row.sets}, spec.Rollout{PodHash: "new"})
+		p.setReplicaFailure()
+		if got := p.update.Condition(v1alpha1.ConditionReplicaFailure).Message; got != row.want {
+			t.Errorf("%s: %q, want %q", name, got, row.want)
+		}
 	}
 }
