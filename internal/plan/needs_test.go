@@ -3,8 +3,6 @@ package plan_test
 import (
 	"testing"
 
-	"github.com/sluice-delivery/sluice/internal/sim/script"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -17,13 +15,7 @@ import (
 // played is what there is to see after a script.
 func played(t *testing.T, lines ...string) plan.Observed {
 	t.Helper()
-	script := script.New()
-	for _, line := range lines {
-		if _, err := script.Run(line); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-	}
-	return script.World.Observe(sim.View{})
+	return worldAfter(t, lines...).Observe(sim.View{})
 }
 
 // Before a version loses its last pod the API server is asked which Services select it. A Rollout that names none costs no such request.
