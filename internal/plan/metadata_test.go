@@ -114,6 +114,32 @@ func TestPodsThatGoAreLeftAlone(t *testing.T) {
 	}
 }
 
+// A pod that cannot be labeled holds nothing up, and one that goes anyway is no reason to wait either.
+func TestPodsThatCannotBeLabeledHoldNothingUp(t *testing.T) {
+	for name, row := range map[string]struct {
+		change func(*corev1.Pod)
+		want   v1alpha1.RolloutPhase
+	}{
+		"the other can be labeled":       {func(*corev1.Pod) {}, v1alpha1.RolloutPhaseProgressing},
+		"the other is being deleted":     {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, v1alpha1.RolloutPhaseHealthy},
+		"the other has its labels today": {func(p *corev1.Pod) { p.Labels["role"] = "steady" }, v1alpha1.RolloutPhaseHealthy},
+	} {
+		o := relabelled(t, 2)
+		rs := o.ReplicaSets[0]
+		running := podsOf(rs, 2, "stable")
+		row.change(running[1])
+		o.Pods = map[string][]*corev1.Pod{hashOf(rs): running}
+		o.PodRefusals = map[string]change.Refusal{running[0].Name: {Message: "labels are forbidden", At: o.Now}}
+		is := o.Rollout.Status.Phase
+		if p := plan.Next(o); p.Record != nil {
+			is = p.Record.To.Status.Phase
+		}
+		if is != row.want {
+			t.Errorf("%s: the Rollout is %s, want %s", name, is, row.want)
+		}
+	}
+}
+
 // A ReplicaSet that counts no pods yet may be making them, of the template that it has seen: they get the labels, too.
 func TestPodsThatAreNotCountedYetAreLabelled(t *testing.T) {
 	script := script.New()

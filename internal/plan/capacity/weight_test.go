@@ -29,6 +29,7 @@ func TestMove(t *testing.T) {
 		"back, without: what can be carried":        {func(m *Move) { m.Now, m.Want, m.Canary, m.Unseen = 40, 40, 3, true }, 30},
 		"back and up, pod by pod":                   {func(m *Move) { m.Now, m.Want, m.Canary, m.Unseen, m.Gradual = 40, 60, 3, true, true }, 30},
 		"back and down, nobody there":               {func(m *Move) { m.Now, m.Want, m.Canary, m.Stable, m.Unseen = 60, 40, 3, 0, true }, 60},
+		"back, without its only pod":                {func(m *Move) { m.Now, m.Want, m.Unseen, m.Replicas, m.Stable = 40, 40, true, 1, 1 }, 0},
 		"without pods wanted":                       {func(m *Move) { m.Want, m.Replicas, m.Stable = 70, 0, 0 }, 70},
 	} {
 		t.Run(name, func(t *testing.T) {
