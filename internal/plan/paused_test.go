@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan"
@@ -64,5 +67,25 @@ func TestHistoryKeepsWhatIsToHavePods(t *testing.T) {
 		if deleted != (pods == 0) {
 			t.Errorf("%q with %d pods wanted is deleted: %t", old, pods, deleted)
 		}
+	}
+}
+
+// An update goes back to the version before, and in the same moment somebody points the active Service there and sets the delay to 0: what is left of
+// the delay still makes it a fast rollback, and the pass does not end it.
+func TestAnEditedServiceDoesNotEndTheDelay(t *testing.T) {
+	w := worldAfter(t, "rollout web replicas=1 services=web-active blueGreen=web-active", "settle", "set image v2", "advance 15s")
+	before := w.Rollout().Status.StableRS
+	old := func(sets []*appsv1.ReplicaSet) *appsv1.ReplicaSet {
+		return sets[slices.IndexFunc(sets, func(rs *appsv1.ReplicaSet) bool { return hashOf(rs) != before })]
+	}
+	deadline := old(w.Observe(sim.View{}).ReplicaSets).Annotations[v1alpha1.ScaleDownDeadlineAnnotation]
+	w.SetImage("v1")
+	w.EditService("web-active", func(s *corev1.Service) {
+		s.Spec.Selector[v1alpha1.PodTemplateHashLabel] = hashOf(old(w.Observe(sim.View{}).ReplicaSets))
+	})
+	w.Edit(func(ro *v1alpha1.Rollout) { ro.Spec.Strategy.BlueGreen.ScaleDownDelaySeconds = new(int32) })
+	w.Apply(plan.Next(w.Observe(sim.View{})), -1)
+	if got := old(w.Observe(sim.View{}).ReplicaSets).Annotations[v1alpha1.ScaleDownDeadlineAnnotation]; got != deadline || deadline == "" {
+		t.Errorf("the delay until %q ends at %q", deadline, got)
 	}
 }
