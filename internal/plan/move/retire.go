@@ -38,9 +38,7 @@ func (m *Mover) delays(idle target.Idle) bool {
 		return false
 	}
 	until := "until " + deadline.UTC().Format(time.RFC3339)
-	if v.Desired() < idle.Whole { // never fewer: it may be what one goes back to
-		m.draft.Scale(v, idle.Whole, "kept at full size "+until)
-	}
+	m.draft.Scale(v, max(v.Desired(), idle.Whole), "kept at full size "+until) // never fewer: it may be what one goes back to
 	m.journal.Hold(Delay, fmt.Sprintf("%s keeps its pods %s", v.Name, until), idle.Why)
 	m.journal.WakeAt(deadline)
 	return true

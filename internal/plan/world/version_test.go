@@ -99,6 +99,40 @@ func TestAnExperimentBeingDeleted(t *testing.T) {
 	}
 }
 
+// A template's Service has the name that the step gives it, or that of the ReplicaSet, and counts only as long as the Experiment controls it.
+func TestExperimentService(t *testing.T) {
+	ex := &v1alpha1.Experiment{ObjectMeta: metav1.ObjectMeta{Name: "web-1", UID: "1"}}
+	service := func(name string, of *v1alpha1.Experiment) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+			Name: name, OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(of, v1alpha1.GroupVersion.WithKind("Experiment"))},
+		}}
+	}
+	child := spec.ExperimentChildName("web-1", "new")
+	gone := service("mine", ex)
+	gone.DeletionTimestamp = &metav1.Time{}
+	foreign := service("mine", &v1alpha1.Experiment{ObjectMeta: metav1.ObjectMeta{Name: "web-1", UID: "2"}})
+	for name, row := range map[string]struct {
+		named    string
+		services []*corev1.Service
+		want     string
+	}{
+		"no name":              {"", []*corev1.Service{service("mine", ex), service(child, ex)}, child},
+		"a name":               {"mine", []*corev1.Service{service(child, ex), service("mine", ex)}, "mine"},
+		"a name of no Service": {"mine", []*corev1.Service{service(child, ex)}, ""},
+		"another's":            {"mine", []*corev1.Service{foreign}, ""},
+		"being deleted":        {"mine", []*corev1.Service{gone}, ""},
+	} {
+		w := &world.World{Observed: world.Observed{ExperimentServices: row.services}}
+		got := ""
+		if s := w.ExperimentService(ex, &v1alpha1.RolloutExperimentTemplate{Name: "new", Service: &v1alpha1.TemplateService{Name: row.named}}); s != nil {
+			got = s.Name
+		}
+		if got != row.want {
+			t.Errorf("%s: %q, want %q", name, got, row.want)
+		}
+	}
+}
+
 // A version's own pods are not those of others.
 func TestAnsweredBeside(t *testing.T) {
 	serving := func(name string, pods int32) *world.Version {
