@@ -79,6 +79,13 @@ func (d *decisions) plan(p plan.Plan) {
 	d.journal(change.Journal{Events: p.Events, Notes: p.Notes, Needs: p.Needs, Wake: p.Wake})
 }
 
+// put writes into a hash, which takes everything.
+func (d *decisions) put(into io.Writer, format string, args ...any) {
+	if _, err := fmt.Fprintf(into, format, args...); err != nil {
+		panic(err)
+	}
+}
+
 // add takes values in that are data.
 func (d *decisions) add(values ...any) {
 	for _, v := range values {
@@ -86,27 +93,27 @@ func (d *decisions) add(values ...any) {
 		if err != nil {
 			panic(fmt.Sprintf("a decision cannot be written as JSON: %v", err))
 		}
-		d.does.Write(text) //nolint:errcheck // a hash takes everything
+		d.put(d.does, "%s", text)
 	}
 }
 
 func (d *decisions) changes(lists ...[]change.Change) {
 	for _, list := range lists {
 		for _, c := range list {
-			fmt.Fprintf(d.does, "%T", c)
+			d.put(d.does, "%T", c)
 			d.add(c)
 		}
-		fmt.Fprintln(d.does)
+		d.put(d.does, "\n")
 	}
 }
 
 // status takes in what is recorded. Its messages are words.
 func (d *decisions) status(r *plan.Record) {
 	status := r.To.Status.DeepCopy()
-	fmt.Fprintln(d.says, status.Message)
+	d.put(d.says, "%v\n", status.Message)
 	status.Message = ""
 	for i := range status.Conditions {
-		fmt.Fprintln(d.says, status.Conditions[i].Message)
+		d.put(d.says, "%v\n", status.Conditions[i].Message)
 		status.Conditions[i].Message = ""
 	}
 	d.add(status, r.To.Annotations, r.To.Spec.Replicas, r.CanWait)
@@ -114,17 +121,17 @@ func (d *decisions) status(r *plan.Record) {
 
 func (d *decisions) journal(j change.Journal) {
 	for _, e := range j.Events {
-		fmt.Fprintln(d.does, e.Reason, e.Warning)
-		fmt.Fprintln(d.says, e.Message)
+		d.put(d.does, "%v %v\n", e.Reason, e.Warning)
+		d.put(d.says, "%v\n", e.Message)
 	}
 	for _, n := range j.Notes {
-		fmt.Fprintln(d.does, n.Topic, n.Promise)
-		fmt.Fprintln(d.says, n.Text, n.Reason)
+		d.put(d.does, "%v %v\n", n.Topic, n.Promise)
+		d.put(d.says, "%v %v\n", n.Text, n.Reason)
 	}
 	for _, n := range j.Needs {
-		fmt.Fprintf(d.does, "%T%v\n", n, n)
+		d.put(d.does, "%T%v\n", n, n)
 	}
-	fmt.Fprintln(d.does, j.Wake.UTC())
+	d.put(d.does, "%v\n", j.Wake.UTC())
 }
 
 // decisionFile compares decisions with the recorded ones of a kind of history, and records them with -rewrite.
