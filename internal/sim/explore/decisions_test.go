@@ -26,7 +26,7 @@ import (
 
 // The rules of this package say what no engine may do. They leave it open which of several safe ways an engine takes, and when: a guard that is gone
 // may cost nothing but an update that is slower, or a request that was not needed. So what the engines decide in the first histories of each kind is
-// recorded as a hash, and whoever changes a decision sees that, and in how many histories. It is no verdict: -rewrite records what is decided now.
+// recorded as a hash, and anyone who changes a decision sees that, and in how many histories. It is no verdict: -rewrite records what is decided now.
 
 // decided is what the engines decided in one history: hashes of all that they do, and of the words that they say it in.
 type decided struct{ does, says uint32 }
