@@ -222,8 +222,8 @@ func TestBlueGreenMetadata(t *testing.T) {
 	}
 }
 
-// Somebody has deleted all annotations of the new version's ReplicaSet: the revision is written again.
-func TestAnnotationsThatSomebodyDeleted(t *testing.T) {
+// Someone has deleted all annotations of the new version's ReplicaSet: the revision is written again.
+func TestDeletedAnnotationsComeBack(t *testing.T) {
 	script := script.New()
 	for _, line := range []string{"rollout web replicas=1", "settle"} {
 		if _, err := script.Run(line); err != nil {

@@ -26,7 +26,7 @@ func worldAfter(t *testing.T, lines ...string) *sim.World {
 	return s.World
 }
 
-// Somebody resumes the step's pause while spec.paused is set: that counts once spec.paused is cleared.
+// Someone resumes the step's pause while spec.paused is set: that counts once spec.paused is cleared.
 func TestAResumeCountsLater(t *testing.T) {
 	w := worldAfter(t, `rollout web replicas=2 steps="weight 50; pause; weight 60; pause"`, "settle", "set image v2", "settle", "pause", "settle")
 	pass := func() {
@@ -46,7 +46,7 @@ func TestAResumeCountsLater(t *testing.T) {
 	}
 }
 
-// An old version beyond the history limit is kept while it is to have pods, even if none of them exists: somebody has scaled it.
+// An old version beyond the history limit is kept while it is to have pods, even if none of them exists: someone has scaled it.
 func TestHistoryKeepsWhatIsToHavePods(t *testing.T) {
 	for _, pods := range []int32{0, 1} {
 		o := played(t, "rollout web replicas=1 revisionHistoryLimit=1", "settle", "set image v2", "settle")
@@ -70,7 +70,7 @@ func TestHistoryKeepsWhatIsToHavePods(t *testing.T) {
 	}
 }
 
-// An update goes back to the version before, and in the same moment somebody points the active Service there and sets the delay to 0: what is left of
+// An update goes back to the version before, and in the same moment someone points the active Service there and sets the delay to 0: what is left of
 // the delay still makes it a fast rollback, and the pass does not end it.
 func TestAnEditedServiceDoesNotEndTheDelay(t *testing.T) {
 	w := worldAfter(t, "rollout web replicas=1 services=web-active blueGreen=web-active", "settle", "set image v2", "advance 15s")
