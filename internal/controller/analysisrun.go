@@ -154,13 +154,7 @@ func (r *AnalysisRunReconciler) apply(ctx context.Context, run *v1alpha1.Analysi
 		}
 	}
 	r.flights.dealtWith(key, results)
-	for _, e := range p.Events {
-		kind := corev1.EventTypeNormal
-		if e.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.events.Event(run, kind, e.Reason, e.Message)
-	}
+	tellEvents(r.events, run, p.Events)
 	r.begin(key, p)
 	if p.Delete != "" {
 		return r.remove(ctx, run, run, experiment.AnalysisRun)

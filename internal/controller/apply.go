@@ -56,13 +56,7 @@ func (r *RolloutReconciler) apply(ctx context.Context, seen plan.Observed, p pla
 			return err
 		}
 	}
-	for _, e := range p.Events {
-		kind := corev1.EventTypeNormal
-		if e.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.events.Event(seen.Rollout, kind, e.Reason, e.Message)
-	}
+	tellEvents(r.events, seen.Rollout, p.Events)
 	r.tellTroubles(seen, p)
 	return nil
 }

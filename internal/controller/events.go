@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/clean"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
 )
@@ -78,6 +79,17 @@ func NewEvents(clk clock.WithDelayedExecution, p Deps) record.EventRecorder {
 		e.start = p.Go
 	}
 	return e
+}
+
+// tellEvents publishes what is reported about an object, in its order.
+func tellEvents(to record.EventRecorder, on runtime.Object, all []change.Event) {
+	for _, e := range all {
+		kind := corev1.EventTypeNormal
+		if e.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		to.Event(on, kind, e.Reason, e.Message)
+	}
 }
 
 // Event records that something happened to an object.

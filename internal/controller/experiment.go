@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
@@ -22,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/experiment"
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/telemetry"
@@ -200,21 +198,11 @@ func (e *ExperimentReconciler) apply(ctx context.Context, ex *v1alpha1.Experimen
 			return err
 		}
 	}
-	e.tell(ex, p.Events)
+	tellEvents(e.events, ex, p.Events)
 	if owner := metav1.GetControllerOfNoCopy(ex); owner != nil && owner.Kind == v1alpha1.KindRollout {
-		e.tell(&v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: ex.Namespace, Name: owner.Name, UID: owner.UID}}, p.RolloutEvents)
+		tellEvents(e.events, &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: ex.Namespace, Name: owner.Name, UID: owner.UID}}, p.RolloutEvents)
 	}
 	return nil
-}
-
-func (e *ExperimentReconciler) tell(on runtime.Object, events []change.Event) {
-	for _, event := range events {
-		kind := corev1.EventTypeNormal
-		if event.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		e.events.Event(on, kind, event.Reason, event.Message)
-	}
 }
 
 // templatesOf are the AnalysisTemplates that an Experiment names.

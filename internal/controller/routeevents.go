@@ -3,9 +3,7 @@ package controller
 import (
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -31,14 +29,14 @@ func (r *RolloutReconciler) tellRoute(rollout *v1alpha1.Rollout, c change.WriteR
 	case c.To == nil || c.Release:
 		r.memory.forgetsRoute(key, traffic.KeyOf(c.From))
 	case err == nil && c.To.GroupVersionKind() != plugin.Kind && !r.tellRestored(rollout, c.To):
-		r.publish(rollout, routers.Events(rollout, c.From, c.To)...)
+		r.tell(rollout, routers.Events(rollout, c.From, c.To)...)
 	}
 	r.tellRejected(rollout, c, err)
 }
 
 // tellRejected says once what the API server says to a write, until it accepts one.
 func (r *RolloutReconciler) tellRejected(rollout *v1alpha1.Rollout, c change.WriteRoute, err error) {
-	key, object := client.ObjectKeyFromObject(rollout), routers.FormatKey(traffic.KeyOf(written(c)))
+	key, object := client.ObjectKeyFromObject(rollout), routers.FormatKey(routers.Written(c.From, c.To))
 	switch {
 	case err == nil:
 		r.memory.accepted(key, refusedWrites, object)
@@ -47,16 +45,9 @@ func (r *RolloutReconciler) tellRejected(rollout *v1alpha1.Rollout, c change.Wri
 		known := r.memory.refusals(key, refusedWrites)[object].Message == answer
 		r.memory.refused(key, refusedWrites, object, change.Refusal{Message: answer, At: r.clock.Now()})
 		if !known {
-			r.publish(rollout, routers.FailureEvents(rollout, c.From, c.To, answer)...)
+			r.tell(rollout, routers.FailureEvents(rollout, c.From, c.To, answer)...)
 		}
 	}
-}
-
-func written(c change.WriteRoute) *unstructured.Unstructured {
-	if c.To == nil {
-		return c.From
-	}
-	return c.To
 }
 
 // tellTroubles publishes what routers have to say about problems that the condition InvalidSpec mentions now and did not before.
@@ -70,7 +61,7 @@ func (r *RolloutReconciler) tellTroubles(seen plan.Observed, p plan.Plan) {
 	}
 	for _, trouble := range routers.Troubles(seen.Rollout, seen.Routes) {
 		if problem := clean.Text(trouble.Problem); strings.Contains(is, problem) && !strings.Contains(was, problem) {
-			r.publish(seen.Rollout, trouble.Event)
+			r.tell(seen.Rollout, trouble.Event)
 		}
 	}
 }
@@ -85,12 +76,10 @@ func problemsIn(ro *v1alpha1.Rollout) string {
 	return ""
 }
 
-func (r *RolloutReconciler) publish(rollout *v1alpha1.Rollout, all ...traffic.Event) {
+// tell publishes events of routers, which quote what others wrote.
+func (r *RolloutReconciler) tell(rollout *v1alpha1.Rollout, all ...traffic.Event) {
 	for _, e := range all {
-		kind := corev1.EventTypeNormal
-		if e.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.events.Event(rollout, kind, e.Reason, clean.Text(e.Message))
+		e.Message = clean.Text(e.Message)
+		tellEvents(r.events, rollout, []change.Event{change.Event(e)})
 	}
 }

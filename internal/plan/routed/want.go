@@ -27,7 +27,7 @@ func (t *Want) Stable() *world.Version {
 	return t.world.Stable
 }
 
-// StableBeside is that version where it is another than the new one.
+// StableBeside is that version where it is another than the new one. There is none where the new one plays its part.
 func (t *Want) StableBeside() *world.Version { return t.world.StableBeside() }
 
 // TakesOver reports whether the new version, having all its pods, is promoted as it is and takes the stable Service over then: there

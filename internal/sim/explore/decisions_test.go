@@ -138,7 +138,7 @@ func (d *decisions) journal(j change.Journal) {
 type decisionFile struct {
 	file string
 	// before are those of the file: the first of them is that of seed 1.
-	before []string
+	before []decided
 
 	mu      sync.Mutex
 	now     map[uint64]decided
@@ -150,16 +150,21 @@ type decisionFile struct {
 // recordedOf reads what is recorded of a kind, nil if nothing is to be.
 func recordedOf(t *testing.T, kind Trial) *decisionFile {
 	t.Helper()
-	name := kind.name()
 	if kind.Shell || kind.Hostile {
 		return nil // a process that plans again after a conflict depends on more than the engines
 	}
-	r := &decisionFile{file: filepath.Join("testdata", "decisions", name), now: map[uint64]decided{}, words: true}
+	r := &decisionFile{file: filepath.Join("testdata", "decisions", kind.name()), now: map[uint64]decided{}, words: true}
 	text, err := os.ReadFile(r.file)
 	if err != nil && !*rewrite {
 		t.Fatal(err)
 	}
-	r.before = strings.Fields(strings.ReplaceAll(string(text), " ", "+"))
+	for line := range strings.Lines(string(text)) {
+		var d decided
+		if _, err := fmt.Sscanf(line, "%x %x\n", &d.does, &d.says); err != nil && !*rewrite {
+			t.Fatalf("%s: %q: %v", r.file, line, err)
+		}
+		r.before = append(r.before, d)
+	}
 	return r
 }
 
@@ -188,12 +193,11 @@ func (r *decisionFile) add(seed uint64, d decided) bool {
 	if seed == 0 || seed > uint64(len(r.before)) {
 		return true
 	}
-	does, says, _ := strings.Cut(r.before[seed-1], "+")
-	now := strings.Fields(d.String())
-	if does == now[0] && says == now[1] {
+	before := r.before[seed-1]
+	if d == before {
 		return true
 	}
-	r.words = r.words && does == now[0]
+	r.words = r.words && d.does == before.does
 	r.differs = append(r.differs, seed)
 	return false
 }

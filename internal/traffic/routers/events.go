@@ -13,7 +13,7 @@ import (
 // Events are those of a write to an object that the Rollout names, by the router that it names it for. Without from the object was created, without
 // to deleted.
 func Events(ro *v1alpha1.Rollout, from, to *unstructured.Unstructured) (all []traffic.Event) {
-	for _, router := range naming(ro, written(from, to)) {
+	for _, router := range naming(ro, Written(from, to)) {
 		if r, ok := router.(traffic.Reporter); ok {
 			all = append(all, r.Report(from, to)...)
 		}
@@ -23,7 +23,7 @@ func Events(ro *v1alpha1.Rollout, from, to *unstructured.Unstructured) (all []tr
 
 // FailureEvents are those of a write that the API server rejected for a reason. The Rollout need not name the object any more.
 func FailureEvents(ro *v1alpha1.Rollout, from, to *unstructured.Unstructured, reason string) (all []traffic.Event) {
-	key := written(from, to)
+	key := Written(from, to)
 	writers := naming(ro, key)
 	if len(writers) == 0 {
 		for _, row := range rowsOf(key.GroupVersionKind) {
@@ -57,7 +57,8 @@ func naming(ro *v1alpha1.Rollout, key traffic.Key) []traffic.Router {
 	})
 }
 
-func written(from, to *unstructured.Unstructured) traffic.Key {
+// Written is the object of a write. Without from it was created, without to deleted.
+func Written(from, to *unstructured.Unstructured) traffic.Key {
 	if to != nil {
 		return traffic.KeyOf(to)
 	}
