@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -29,9 +30,10 @@ type server struct {
 	latency  *prometheus.HistogramVec
 	load     meter
 
-	mu    sync.Mutex
-	open  *time.Timer // opens the port
-	ended bool
+	mu       sync.Mutex
+	open     *time.Timer // opens the port
+	listener net.Listener
+	ended    bool
 }
 
 func newServer(pod string, at netip.AddrPort, app App, log *slog.Logger) *server {
@@ -57,6 +59,7 @@ func (s *server) start() error {
 		return err
 	}
 	if s.app.Start == 0 {
+		s.listener = probe
 		go s.serve(probe.Addr().String(), func() error { return s.http.Serve(probe) })
 		return nil
 	}
@@ -72,6 +75,7 @@ func (s *server) start() error {
 			return
 		}
 		listener, err := listen(s.at)
+		s.listener = listener
 		s.mu.Unlock()
 		if err != nil {
 			s.log.Error("the server of a pod cannot listen", "pod", s.pod, "error", err)
@@ -100,10 +104,15 @@ func (s *server) stop() {
 	}()
 }
 
-// kill cuts all connections.
+// kill closes the port, and cuts all connections.
 func (s *server) kill() {
 	s.end()
 	_ = s.http.Close() // It is over either way.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener != nil {
+		_ = s.listener.Close() // The server does not know of it yet if it has only just been started.
+	}
 }
 
 // end keeps the port from being opened, and reports whether this is the first call.
