@@ -114,7 +114,7 @@ JOBS ?= 1
 SKIP ?= 0
 MUTATED ?=
 WHERE ?=
-mutants: ## Change the engines in one place, N=300 times as SEED=1 has it, run the fast tests each time, and show what they did not notice (BUDGET=2h JOBS=1 SKIP=0 MUTATED="./internal/plan/..." WHERE=retire)
+mutants: ## Change the engines in one place, N=300 times as SEED=1 has it, run the fast tests each time, and show what they did not notice (BUDGET=2h JOBS=1 SKIP=0 MUTATED="./internal/plan/..." WHERE=retire); MUTATED=./internal/traffic/... changes the routers instead
 	@go build -o bin/sluice-mutants ./hack/mutants
 	@bin/sluice-mutants -n $(N) -seed $(SEED) -budget $(BUDGET) -jobs $(JOBS) -skip $(SKIP) -where '$(WHERE)' $(MUTATED)
 

@@ -5,11 +5,12 @@
 //	load.go        the packages, their types, and which tests reach them
 //	run.go         one mutant against the tests, in an overlay: the tree is not touched
 //	cover.go       which tests execute its place: no others run
-//	stages.go      which tests, the cheapest first
+//	stages.go      which tests, the cheapest first: those of the engines, or for routers their own and the suite of all routers
 //	equivalent.go  mutants that are known to change nothing, each with its reason
 //	report.go      what survived
 //
 // A sample is drawn by seed from all mutants that compile. A survivor gets a test, or an entry in equivalent.txt:
 //
 //	make mutants N=300 SEED=1 BUDGET=2h
+//	make mutants N=200 SEED=4001 BUDGET=40m MUTATED=./internal/traffic/...
 package main

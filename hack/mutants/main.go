@@ -34,7 +34,12 @@ func main() {
 		o.patterns = engines
 	}
 	if areRouters(o.patterns) {
-		o.stages = own(o.patterns)
+		packages, err := withoutSuites(o.dir, o.patterns)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "mutants:", err)
+			os.Exit(2)
+		}
+		o.patterns, o.stages = packages, own(packages)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	r, err := o.run(ctx)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -246,5 +247,45 @@ func TestEndlessMutantsAreKilled(t *testing.T) {
 	p := program{tested: tested{dir: "."}, args: []string{"-test.run=^TestEndlessMutantsAreKilled$"}}
 	if r := p.run(t.Context(), binary, 0, time.Second); !r.failed {
 		t.Errorf("it is not killed: %+v", r)
+	}
+}
+
+// TestRoutersAreTestedInMemory: the packages that test routers have no mutants, and no test that starts a cluster runs against any.
+func TestRoutersAreTestedInMemory(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		"./internal/traffic": true, "./internal/traffic/...": true, "./internal/traffic/istio": true, "./internal/plan": false, "./internal/trafficlight": false,
+	} {
+		if got := areRouters([]string{pattern}); got != want {
+			t.Errorf("areRouters(%s) is %v, want %v", pattern, got, want)
+		}
+	}
+	packages, err := withoutSuites("../..", []string{"./internal/traffic/..."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for _, p := range packages {
+		named[path.Base(p)] = true
+	}
+	for name, want := range map[string]bool{"traffic": true, "istio": true, "routers": true, "conformance": false, "subjects": false, "e2e": false, "later": false} {
+		if named[name] != want {
+			t.Errorf("%s has mutants: %v, want %v", name, named[name], want)
+		}
+	}
+	programs, err := programsOf("../..", own(packages))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := map[string]bool{}
+	for _, p := range programs {
+		run[path.Base(p.path)] = true
+	}
+	for name, want := range map[string]bool{"istio": true, "subjects": true, "e2e": false, "later": false} {
+		if run[name] != want {
+			t.Errorf("the tests of %s run: %v, want %v", name, run[name], want)
+		}
+	}
+	if _, err := withoutSuites("../..", []string{"./internal/traffic/e2e/..."}); err == nil {
+		t.Error("a pattern that names only tests is accepted")
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -15,15 +17,39 @@ type stage struct {
 // engines are the packages whose mutants are made where none are named.
 var engines = []string{"./internal/plan/...", "./internal/experiment/...", "./internal/analysis/...", "./internal/change/..."}
 
-// own is the one stage for mutants of the routers, which are no part of an engine: the tests of their own packages, the suite of all routers with its
-// faults among them.
-func own(patterns []string) []stage {
-	return []stage{{"own tests", append(slices.Clone(patterns), "./internal/traffic/conformance/..."), nil}}
+// own is the one stage for mutants of the routers, which are no part of an engine: the tests of their own packages, then the suite of all routers with
+// its faults.
+func own(packages []string) []stage {
+	return []stage{{"own tests", append(slices.Clone(packages), "./internal/traffic/conformance/..."), nil}}
 }
 
 // areRouters reports whether only packages of routers are to be mutated.
 func areRouters(patterns []string) bool {
-	return len(patterns) > 0 && !slices.ContainsFunc(patterns, func(p string) bool { return !strings.HasPrefix(p, "./internal/traffic/") })
+	return len(patterns) > 0 && !slices.ContainsFunc(patterns, func(p string) bool {
+		return p != "./internal/traffic" && !strings.HasPrefix(p, "./internal/traffic/")
+	})
+}
+
+// suites are the packages that test routers. They have no mutants, and the tests of e2e, which start a cluster, take far too long for each of the others'.
+var suites = regexp.MustCompile(`/internal/traffic/(conformance|e2e)(/|$)`)
+
+// withoutSuites are the packages that the patterns name, without those that test others.
+func withoutSuites(dir string, patterns []string) ([]string, error) {
+	named, err := list(dir, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, p := range named {
+		if !suites.MatchString(p.ImportPath) {
+			paths = append(paths, p.ImportPath)
+		}
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("%s names only packages that test routers, which have no mutants; name a router's, such as ./internal/traffic/istio",
+			strings.Join(patterns, " "))
+	}
+	return paths, nil
 }
 
 // stages are the fast tests, the cheapest first: the tests of the engines without disturbed transcripts; about 2,000 seeded histories of tier one, whose
