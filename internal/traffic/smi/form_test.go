@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -26,6 +27,39 @@ func TestForm(t *testing.T) {
 		}
 		if read, ok := r.Weight(traffic.Split{Max: 100, Canary: traffic.Destination{Service: "c"}}, traffic.Objects{r.Refs()[0].Key(): form}); !ok || read.Most != 0 {
 			t.Errorf("in %s the weight reads as %v, %t", version, read, ok)
+		}
+	}
+}
+
+// TestWeightIsUnknown: what the Rollout did not write, or no mesh would carry out, shows no weight.
+func TestWeightIsUnknown(t *testing.T) {
+	r := New(traffic.Owner{Namespace: "shop", Name: "web", UID: types.UID("1")}, spec.SMI{})
+	split := traffic.Split{Max: 100, Stable: traffic.Destination{Service: "s", Weight: 80}, Canary: traffic.Destination{Service: "c", Weight: 20}}
+	key := r.Refs()[0].Key()
+	rendered, _ := r.Render(split, nil)
+	if read, ok := r.Weight(split, rendered); !ok || read.Most != 20 {
+		t.Fatalf("what is rendered reads as %v, %t; want 20", read, ok)
+	}
+	weigh := func(weight any) func(*unstructured.Unstructured) {
+		return func(o *unstructured.Unstructured) {
+			o.Object["spec"].(map[string]any)["backends"].([]any)[0].(map[string]any)["weight"] = weight
+		}
+	}
+	for name, change := range map[string]func(*unstructured.Unstructured){
+		"of another controller": func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) },
+		"without backends":      func(o *unstructured.Unstructured) { o.Object["spec"] = map[string]any{} },
+		"a negative number":     weigh(int64(-1)),
+		"a negative text":       weigh("-1"),
+		"a negative number of a third": func(o *unstructured.Unstructured) {
+			content := o.Object["spec"].(map[string]any)
+			content["backends"] = append(content["backends"].([]any), map[string]any{"service": "x", "weight": int64(-20)})
+		},
+		"a number too large": weigh(int64(mostWeight + 1)),
+	} {
+		o := rendered[key].DeepCopy()
+		change(o)
+		if read, ok := r.Weight(split, traffic.Objects{key: o}); ok {
+			t.Errorf("%s: the weight reads as %v, want none", name, read)
 		}
 	}
 }
