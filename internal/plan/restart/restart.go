@@ -201,8 +201,8 @@ func (r *Restart) mayNotSpare() string {
 func (r *Restart) restartBudget() (available, floor int32) {
 	wanted := int32(0)
 	versions := r.world.All()
-	if b, ok := r.world.Spec.Strategy.(spec.BlueGreen); ok && r.world.ObservedSelects(b.ActiveService) == r.restart.of.Hash {
-		versions = []*world.Version{r.restart.of} // pods of other stacks stand in for none of those that serve
+	if b, ok := r.world.Spec.Strategy.(spec.BlueGreen); ok && slices.Contains([]string{r.world.ObservedSelects(b.ActiveService), r.draft.Selects(b.ActiveService)}, r.restart.of.Hash) {
+		versions = []*world.Version{r.restart.of} // pods of other stacks stand in for none of those that serve, or will after this pass
 	}
 	for _, v := range versions {
 		available += v.Counts().Serving()

@@ -3,6 +3,11 @@
 package world
 
 import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/sluice-delivery/sluice/internal/spec"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
@@ -25,6 +30,12 @@ func New(o Observed, r spec.Rollout) *World {
 		Versions:  sortVersions(o.ReplicaSets, r, o.Rollout.Status.CollisionCount, o.Rollout.Status.StableRS),
 		Elsewhere: Elsewhere(o.Rollout),
 	}
+	w.AnalysisRuns, w.Experiments = byName(o.AnalysisRuns), byName(o.Experiments)
 	w.correctAvailable()
 	return w
+}
+
+// byName sorts objects that a cache lists in any order, so that the same is decided whatever that order is.
+func byName[T metav1.Object](objects []T) []T {
+	return slices.SortedFunc(slices.Values(objects), func(a, b T) int { return cmp.Compare(a.GetName(), b.GetName()) })
 }
