@@ -133,8 +133,11 @@ func (p *BySwitch) activate(s target.Selection) bool {
 
 // awaitsPods keeps the active Service where it is until the next version has as many available pods as the one that serves. If nothing serves, or
 // only a version that a manual edit selected, one available pod is enough: nothing is at stake. A Service that has never belonged to this
-// Rollout may be sending to other pods.
+// Rollout may be sending to other pods. Pods that a preview gives up go before requests come to them.
 func (p *BySwitch) awaitsPods(s target.Selection) string {
+	if after := (world.Version{ReplicaSet: p.draft.Edited(s.Version)}); after.Desired() < min(s.Version.Desired(), p.world.Spec.Replicas) {
+		return "pods that its preview does not need go first"
+	}
 	recorded, leaving := p.update.Was.BlueGreen.ActiveSelector, p.world.Find(p.draft.Selects(s.Service))
 	var needed int32
 	atStake := true
