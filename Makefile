@@ -54,14 +54,18 @@ else
 	@exec bin/sluice-demo
 endif
 
-# The race detector needs cgo, and that a C compiler.
-race := $(if $(shell command -v $(shell go env CC)),CGO_ENABLED=1 go test -race,go test)
+# With the race detector tests take three times the CPU time. It needs cgo, and that a C compiler.
+RACE ?=
+detector := $(if $(shell command -v $(shell go env CC)),CGO_ENABLED=1 go test -race,go test)
+test := $(if $(RACE),$(detector),go test)
 # The engines, the simulator, the renderers of routes and the language of conditions have no goroutines that a race could be between, and
 # with the detector their thousands of histories take eight times as long: `make race` does it all the same. They make much garbage: collecting it
 # less often saves a quarter of their CPU time.
 engines = ./internal/plan/... ./internal/experiment/... ./internal/sim/... ./internal/traffic/... ./internal/expr/...
+# All others wait more than they compute, for playgrounds, timers, and browsers: twice as many at a time as there are CPUs.
+at_once := -p $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 # What takes longest goes first, so that nothing waits for it in the end.
-longest = ./internal/controller
+longest = ./internal/controller ./hack/traffic ./internal/dashboard/browser ./config
 
 .PHONY: traffic
 TRAFFIC ?=
@@ -85,11 +89,11 @@ bench: build ## Measure what rollouts cost and write it into docs/performance.md
 .PHONY: test
 test: export SLUICE_BIN = $(CURDIR)/bin
 test: export PATH := $(PATH):$(CURDIR)/bin
-test: build prometheus oauth2-proxy ## Run every test, those against the playground included
+test: build prometheus oauth2-proxy ## Run every test, those against the playground included (RACE=1 with the race detector, as CI does)
 	GOGC=400 go test -timeout 30m $(engines)
-	$(race) -timeout 60m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest))")
+	$(test) $(at_once) -timeout 60m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest))")
 	cd playground && go test ./...
-	cd notifier && $(race) -timeout 30m ./...
+	cd notifier && $(test) -timeout 30m ./...
 	@if [ -e bin/not-run ]; then cat bin/not-run; fi
 	@command -v graphite-manage >/dev/null && command -v influxd >/dev/null || echo "Not run: measurements by a real Graphite and a real InfluxDB. apt-get install graphite-web influxdb."
 	@command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || echo "Not run: updates behind a gateway under real requests. apt-get install nginx-light, or your system's package of NGINX."
@@ -98,7 +102,7 @@ test: build prometheus oauth2-proxy ## Run every test, those against the playgro
 race: export SLUICE_BIN = $(CURDIR)/bin
 race: export PATH := $(PATH):$(CURDIR)/bin
 race: build prometheus oauth2-proxy ## Run the tests under the race detector, those of the engines too
-	$(race) -timeout 60m ./...
+	$(detector) -timeout 60m ./...
 
 .PHONY: explore
 SEEDS ?= 10000
