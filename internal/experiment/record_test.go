@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -156,5 +157,26 @@ func TestEveryWriteCounts(t *testing.T) {
 	}
 	if (experiment.Plan{Wake: time.Now()}).Writes() {
 		t.Error("a plan that only waits writes")
+	}
+}
+
+// Only a Rollout has routers that may send to an Experiment's pods: of no other owner anything is read before they go.
+func TestOnlyARolloutIsReadBeforePodsGo(t *testing.T) {
+	ex := &v1alpha1.Experiment{}
+	ex.Name, ex.Namespace, ex.UID = "demo", "team", "1"
+	ex.Spec.Templates = []v1alpha1.TemplateSpec{{Name: "canary"}}
+	ex.Status.Phase = v1alpha1.AnalysisPhaseSuccessful
+	ex.Spec.ScaleDownDelaySeconds = new(int32(0))
+	set := &appsv1.ReplicaSet{}
+	set.Name, set.Namespace = "demo-canary", "team"
+	set.Spec.Replicas = new(int32(1))
+	set.Annotations = map[string]string{v1alpha1.ExperimentTemplateNameAnnotation: "canary"}
+	set.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(ex, v1alpha1.GroupVersion.WithKind(v1alpha1.KindExperiment))}
+	for kind, want := range map[string]bool{v1alpha1.KindRollout: true, "Workflow": false} {
+		ex.OwnerReferences = []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: kind, Name: "web", UID: "2", Controller: new(true)}}
+		next := experiment.Next(experiment.Observed{Now: time.Unix(3600, 0), Experiment: ex, ReplicaSets: []*appsv1.ReplicaSet{set}})
+		if next.NeedsRollout != want {
+			t.Errorf("of a %s, the Rollout is read: %t", kind, next.NeedsRollout)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,15 +19,20 @@ func played(t *testing.T, lines ...string) plan.Observed {
 	return worldAfter(t, lines...).Observe(sim.View{})
 }
 
-// Before a version loses its last pod the API server is asked which Services select it. A Rollout that names none costs no such request.
-func TestWithoutServicesNoneAreRead(t *testing.T) {
-	o := played(t, "rollout web replicas=1 maxSurge=1 maxUnavailable=0", "settle", "set image v2")
+// ready is the same when all pods that are wanted are there and available.
+func ready(o plan.Observed) plan.Observed {
 	for i, rs := range o.ReplicaSets {
 		rs = rs.DeepCopy()
 		rs.Status.Replicas, rs.Status.ReadyReplicas, rs.Status.AvailableReplicas = *rs.Spec.Replicas, *rs.Spec.Replicas, *rs.Spec.Replicas
 		rs.Status.ObservedGeneration = rs.Generation
 		o.ReplicaSets[i] = rs
 	}
+	return o
+}
+
+// Before a version loses its last pod the API server is asked which Services select it. A Rollout that names none costs no such request.
+func TestWithoutServicesNoneAreRead(t *testing.T) {
+	o := ready(played(t, "rollout web replicas=1 maxSurge=1 maxUnavailable=0", "settle", "set image v2"))
 	if p := plan.Next(o); len(p.Shrink) != 1 || len(p.Needs) > 0 {
 		t.Errorf("%d writes take pods away, want 1, and first is to be looked at: %v", len(p.Shrink), p.Needs)
 	}
@@ -97,5 +103,30 @@ func TestNothingIsWrittenAndDeletedAtOnce(t *testing.T) {
 	}
 	if p := plan.Next(o); len(p.Grow) != 1 || len(p.Shrink) > 0 {
 		t.Errorf("%d writes and %d deletions of it in one pass, want the write alone", len(p.Grow), len(p.Shrink))
+	}
+}
+
+// Before a version with a share of the traffic loses pods, the API server is asked for Services and routes, also where only the Services have been
+// read for something else.
+func TestRoutesAreReadAsWellAsServices(t *testing.T) {
+	w := worldAfter(t, `rollout web replicas=6 router=gateway dynamicStableScale=true enforceMaxSurge=true maxSurge=0 maxUnavailable=1 steps="weight 74; pause"`,
+		"settle", "set image v2")
+	reads := func(o plan.Observed, services, routes bool) bool {
+		o.ServicesLive, o.RoutesLive = services, routes
+		return slices.Contains(plan.Next(o).Needs, change.Need(change.NeedLiveRouting{}))
+	}
+	o := ready(w.Observe(sim.View{}))
+	for range 5 {
+		if reads(o, false, false) {
+			break
+		}
+		w.Apply(plan.Next(o), -1)
+		o = ready(w.Observe(sim.View{}))
+	}
+	if !reads(o, false, false) || !reads(o, true, false) {
+		t.Error("routes are not read before the stable version loses a pod")
+	}
+	if reads(o, true, true) {
+		t.Error("what has been read is read again")
 	}
 }

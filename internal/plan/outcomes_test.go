@@ -272,3 +272,67 @@ func TestTheDeploymentStaysUntilTheRolloutWasHealthy(t *testing.T) {
 		}
 	}
 }
+
+// A plugin is given the settings of its own step, whatever the status says that it is.
+func TestAPluginGetsNoOtherOnesSettings(t *testing.T) {
+	o := played(t, `rollout web replicas=2 steps="plugin acme/gate with {'token':1}; pause"`, "settle", `plugin acme/gate Running "wait" again=45s`, "set image v2", "advance 25s")
+	o.Rollout = o.Rollout.DeepCopy()
+	o.Rollout.Status.Abort = true
+	if p := plan.Next(o); len(p.Calls) != 1 || p.Calls[0].Operation != v1alpha1.StepPluginAbort {
+		t.Fatalf("the abort does not ask the plugin, and the test shows nothing: %+v", p.Calls)
+	}
+	o.Rollout.Status.Canary.StepPluginStatuses[0].Name = "evil/listener"
+	if p := plan.Next(o); len(p.Calls) > 0 {
+		t.Errorf("another plugin is asked: %+v", p.Calls)
+	}
+	o.Rollout.Status.Canary.StepPluginStatuses[0].Name, o.Rollout.Status.Canary.StepPluginStatuses[0].Index = "acme/gate", 7
+	if p := plan.Next(o); len(p.Calls) > 0 {
+		t.Errorf("a step is carried out that there is not: %+v", p.Calls)
+	}
+}
+
+// What a plugin answers to a question that is not asked any more changes nothing: it was to stop, and then the update was aborted.
+func TestAnAnswerThatNobodyWaitsForIsPassedOver(t *testing.T) {
+	o := played(t, `rollout web replicas=2 steps="plugin acme/gate with {'url':1}; pause"`, "settle", `plugin acme/gate Running "wait" again=45s`, "set image v2", "advance 25s")
+	o.Rollout = o.Rollout.DeepCopy()
+	o.Rollout.Status.Abort = true
+	p := plan.Next(o)
+	if len(p.Calls) != 1 {
+		t.Fatalf("there are %d calls, not one", len(p.Calls))
+	}
+	answer := change.StepAnswer{StepKey: p.Calls[0].StepKey, Asked: o.Now, Phase: string(v1alpha1.StepPluginSuccessful)}
+	for operation, want := range map[v1alpha1.StepPluginOperation]int{v1alpha1.StepPluginAbort: 2, v1alpha1.StepPluginTerminate: 1} {
+		answer.Operation = operation
+		o.StepAnswers = []change.StepAnswer{answer}
+		if p := plan.Next(o); p.Record == nil || len(p.Record.To.Status.Canary.StepPluginStatuses) != want {
+			t.Errorf("after an answer to %s the status has not %d entries: %+v", operation, want, p.Record)
+		}
+	}
+}
+
+// While the new version cannot be created the Services go back to versions that there are, and not one that is another Rollout's.
+func TestAServiceOfAnotherIsLeftAlone(t *testing.T) {
+	o := played(t, `rollout web replicas=2 services="web-stable web-canary" stableService=web-stable canaryService=web-canary steps="weight 50; pause"`,
+		"settle", "by hand", "set image v2")
+	o.CreateFailure = &change.CreateFailure{Message: "no"}
+	points := func() (names []string) {
+		for _, c := range plan.Next(o).Route {
+			names = append(names, c.(change.UpdateService).To.Name)
+		}
+		return names
+	}
+	for i, s := range o.Services {
+		s = s.DeepCopy()
+		delete(s.Spec.Selector, v1alpha1.PodTemplateHashLabel)
+		o.Services[i] = s
+	}
+	if got := points(); !slices.Contains(got, "web-stable") {
+		t.Fatalf("the Services that are pointed are %q: the test shows nothing", got)
+	}
+	for _, s := range o.Services {
+		s.Annotations = map[string]string{v1alpha1.ManagedByAnnotation: "other"}
+	}
+	if got := points(); len(got) > 0 {
+		t.Errorf("Services of another Rollout are pointed: %q", got)
+	}
+}

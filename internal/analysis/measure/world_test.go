@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -135,6 +136,9 @@ func (s *world) decide(seen measure.Observed) measure.Plan {
 	before := seen.Run.DeepCopy()
 	plan := measure.Next(seen)
 	if plan.NeedsArguments {
+		if !reflect.DeepEqual(plan, measure.Plan{NeedsArguments: true}) {
+			panic(fmt.Sprintf("something is decided before the arguments are known: %+v", plan))
+		}
 		seen.Arguments = &s.looked
 		plan = measure.Next(seen)
 	}

@@ -95,8 +95,8 @@ func (r *ByWeight) giveRoom(s sizes, to *world.Version, wanted int32) {
 
 // keepShare leaves the pods to versions other than the stable one that their share of the traffic needs.
 func (r *ByWeight) keepShare(s sizes) {
-	if one := s.of(r.world.New); one != nil && r.want.StableBeside() != nil {
-		one.to = max(one.to, min(r.carried(r.world.New), r.world.New.Desired()))
+	if one := s.of(r.world.New); one != nil && one.Version != nil && r.want.StableBeside() != nil {
+		one.to = max(one.to, min(r.carried(one.Version), one.Version.Desired()))
 	}
 	for _, one := range s {
 		if r.want.Gives(one.Version) {
@@ -107,9 +107,6 @@ func (r *ByWeight) keepShare(s sizes) {
 
 // carried is how many pods a version other than the stable one keeps for the weight that is in force.
 func (r *ByWeight) carried(v *world.Version) int32 {
-	if v == nil {
-		return 0
-	}
 	weight := int32(0)
 	if r.split.ServedCanary() == v {
 		weight = r.split.Now

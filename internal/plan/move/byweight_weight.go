@@ -149,8 +149,7 @@ func (r *ByWeight) holdRouters(w *weight) {
 	switch {
 	case w.want < r.split.Now && stable.Unobserved():
 		r.draft.Held = true
-	case r.split.InForce, r.want.Replicas() == 0, serving == 0:
-	case w.to == w.want && w.want > r.split.Now: // it is ready for that
+	case r.split.InForce, serving == 0, w.to == w.want && w.want > r.split.Now: // or it is ready for that
 	default:
 		r.draft.Held = cmp.Or(r.want.Leftover(), stable).ConfirmedAvailable() < r.want.Budget().Enough(r.canary.MaxWeight-w.to)
 	}

@@ -227,9 +227,6 @@ func (p *Plugins) WindUp() {
 
 // step is the step of an entry, if there still is one.
 func (p *Plugins) step(run *v1alpha1.StepPluginStatus) (spec.RunPlugin, bool) {
-	if run.Index < 0 || run.Index >= p.world.StepCount() {
-		return spec.RunPlugin{}, false
-	}
-	step, ok := p.world.Steps()[run.Index].(spec.RunPlugin)
+	step, ok := p.world.Step(run.Index).(spec.RunPlugin)
 	return step, ok && step.Name == run.Name
 }

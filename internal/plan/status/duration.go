@@ -117,9 +117,6 @@ func (c clock) heldByPerson() bool {
 	if b, ok := c.world.Spec.Strategy.(spec.BlueGreen); ok {
 		return b.Gate != nil && b.Gate.Indefinite
 	}
-	if c.update.At() == c.world.StepCount() {
-		return false
-	}
-	pause, ok := c.world.Steps()[c.update.At()].(spec.Pause)
+	pause, ok := c.world.Step(c.update.At()).(spec.Pause)
 	return ok && pause.Indefinite
 }

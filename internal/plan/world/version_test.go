@@ -149,3 +149,22 @@ func TestAnsweredBeside(t *testing.T) {
 		t.Error("the new version answers next to the stable one")
 	}
 }
+
+// Kubernetes takes one pod for a size that is not set, also where the API server has set none yet.
+func TestASizeThatIsNotSetIsOne(t *testing.T) {
+	for want, v := range map[int32]*world.Version{0: nil, 1: {ReplicaSet: &appsv1.ReplicaSet{}}, 5: {ReplicaSet: &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(5))}}}} {
+		if got := v.Desired(); got != want {
+			t.Errorf("%d pods are wanted, not %d", got, want)
+		}
+	}
+}
+
+// A status may name any step.
+func TestStepsThatThereAreNot(t *testing.T) {
+	w := world.New(world.Observed{Rollout: &v1alpha1.Rollout{}}, spec.Rollout{Strategy: spec.Canary{Steps: []spec.Step{spec.Pause{Indefinite: true}, spec.SetWeight{Weight: 20}}}})
+	for index, want := range map[int32]spec.Step{-1: nil, 0: spec.Pause{Indefinite: true}, 1: spec.SetWeight{Weight: 20}, 2: nil} {
+		if got := w.Step(index); got != want {
+			t.Errorf("step %d is %v, not %v", index, got, want)
+		}
+	}
+}

@@ -110,5 +110,13 @@ func (w *World) Steps() []spec.Step {
 	return nil
 }
 
+// Step is the step of an index, nil if there is none.
+func (w *World) Step(index int32) spec.Step {
+	if index < 0 || index >= w.StepCount() {
+		return nil
+	}
+	return w.Steps()[index]
+}
+
 // StepCount is how many steps there are.
 func (w *World) StepCount() int32 { return int32(len(w.Steps())) }
