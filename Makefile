@@ -62,10 +62,8 @@ test := $(if $(RACE),$(detector),go test)
 # with the detector their thousands of histories take eight times as long: `make race` does it all the same. They make much garbage: collecting it
 # less often saves a quarter of their CPU time.
 engines = ./internal/plan/... ./internal/experiment/... ./internal/sim/... ./internal/traffic/... ./internal/expr/...
-# All others wait more than they compute, for playgrounds, timers, and browsers: twice as many at a time as there are CPUs.
-at_once := -p $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
-# What takes longest goes first, so that nothing waits for it in the end.
-longest = ./internal/controller ./hack/traffic ./internal/dashboard/browser ./config
+# What takes longest begins first.
+longest = ./hack/traffic ./internal/dashboard/browser
 
 .PHONY: traffic
 TRAFFIC ?=
@@ -90,20 +88,23 @@ bench: build ## Measure what rollouts cost and write it into docs/performance.md
 test: export SLUICE_BIN = $(CURDIR)/bin
 test: export PATH := $(PATH):$(CURDIR)/bin
 test: build prometheus oauth2-proxy ## Run every test, those against the playground included (RACE=1 with the race detector, as CI does)
-	@$(MAKE) --no-print-directory -j2 test-main test-others
+	@$(MAKE) --no-print-directory -j3 test-engines test-controller test-others
 	@if [ -e bin/not-run ]; then cat bin/not-run; fi
 	@command -v graphite-manage >/dev/null && command -v influxd >/dev/null || echo "Not run: measurements by a real Graphite and a real InfluxDB. apt-get install graphite-web influxdb."
 	@command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || echo "Not run: updates behind a gateway under real requests. apt-get install nginx-light, or your system's package of NGINX."
 
-.PHONY: test-main test-others
-test-main:
+# Three at a time: the engines compute, and most of the others wait for playgrounds, timers, and browsers.
+.PHONY: test-engines test-controller test-others
+test-engines:
 	GOGC=400 go test -timeout 30m $(engines)
-	$(test) $(at_once) -timeout 60m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest))")
-
-# The notifier's tests mostly wait, and the engines' compute: they do both at the same time.
-test-others:
 	cd notifier && $(test) -timeout 30m ./...
 	cd playground && go test ./...
+
+test-controller:
+	$(test) -timeout 60m ./internal/controller ./config
+
+test-others:
+	$(test) -timeout 60m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest) ./internal/controller ./config)")
 
 .PHONY: race
 race: export SLUICE_BIN = $(CURDIR)/bin
