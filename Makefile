@@ -56,14 +56,14 @@ endif
 
 # With the race detector tests take three times the CPU time. It needs cgo, and that a C compiler.
 RACE ?=
-detector := $(if $(shell command -v $(shell go env CC)),CGO_ENABLED=1 go test -race,go test)
+detector := $(if $(shell command -v $(shell go env CC)),env CGO_ENABLED=1 go test -race,go test)
 test := $(if $(RACE),$(detector),go test)
 # The engines, the simulator, the renderers of routes and the language of conditions have no goroutines that a race could be between, and
 # with the detector their thousands of histories take eight times as long: `make race` does it all the same. They make much garbage: collecting it
 # less often saves a quarter of their CPU time.
 engines = ./internal/plan/... ./internal/experiment/... ./internal/sim/... ./internal/traffic/... ./internal/expr/...
 # What takes longest begins first.
-longest = ./hack/traffic ./internal/dashboard/browser
+longest = ./hack/traffic ./internal/dashboard/browser ./config
 
 .PHONY: traffic
 TRAFFIC ?=
@@ -93,18 +93,18 @@ test: build prometheus oauth2-proxy ## Run every test, those against the playgro
 	@command -v graphite-manage >/dev/null && command -v influxd >/dev/null || echo "Not run: measurements by a real Graphite and a real InfluxDB. apt-get install graphite-web influxdb."
 	@command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || echo "Not run: updates behind a gateway under real requests. apt-get install nginx-light, or your system's package of NGINX."
 
-# Three at a time: the engines compute, and most of the others wait for playgrounds, timers, and browsers.
+# Three at a time: the engines compute, and most of the others wait for playgrounds, timers, and browsers. What waits longest goes first.
 .PHONY: test-engines test-controller test-others
 test-engines:
-	GOGC=400 go test -timeout 30m $(engines)
-	cd notifier && $(test) -timeout 30m ./...
-	cd playground && go test ./...
+	GOGC=400 nice -n 10 go test -timeout 30m $(engines)
 
 test-controller:
-	$(test) -timeout 60m ./internal/controller ./config
+	$(test) -timeout 60m ./internal/controller
+	cd playground && nice -n 5 go test ./...
 
 test-others:
-	$(test) -timeout 60m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest) ./internal/controller ./config)")
+	cd notifier && nice -n 5 $(test) -timeout 30m ./...
+	nice -n 5 $(test) -timeout 60m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest) ./internal/controller)")
 
 .PHONY: race
 race: export SLUICE_BIN = $(CURDIR)/bin
