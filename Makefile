@@ -62,6 +62,7 @@ test := $(if $(RACE),$(detector),go test)
 # with the detector their thousands of histories take eight times as long: `make race` does it all the same. They make much garbage: collecting it
 # less often saves a quarter of their CPU time.
 engines = ./internal/plan/... ./internal/experiment/... ./internal/sim/... ./internal/traffic/... ./internal/expr/...
+computing = $$(go list $(engines) | grep -v /e2e)
 # What takes longest begins first.
 longest = ./hack/traffic ./internal/dashboard/browser ./config
 
@@ -96,7 +97,7 @@ test: build prometheus oauth2-proxy ## Run every test, those against the playgro
 # Three at a time: the engines compute, and most of the others wait for playgrounds, timers, and browsers. What waits longest goes first.
 .PHONY: test-engines test-controller test-others
 test-engines:
-	GOGC=400 nice -n 10 go test -timeout 30m $(engines)
+	GOGC=400 nice -n 10 go test -timeout 30m $(computing)
 
 test-controller:
 	$(test) -timeout 60m ./internal/controller
@@ -104,7 +105,7 @@ test-controller:
 
 test-others:
 	cd notifier && nice -n 5 $(test) -timeout 30m ./...
-	nice -n 5 $(test) -timeout 60m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest) ./internal/controller)")
+	nice -n 5 $(test) -timeout 60m $(longest) $$(go list ./... | grep -vxF "$$(go list $(longest) ./internal/controller; echo $(computing) | tr ' ' '\n')")
 
 .PHONY: race
 race: export SLUICE_BIN = $(CURDIR)/bin

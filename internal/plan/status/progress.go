@@ -97,20 +97,21 @@ func (p *Status) repaired() bool {
 }
 
 // overdue reports whether the last progress is longer ago than the deadline allows, and asks to be woken when it will be. Once the deadline
-// has passed it stays so until there is progress: the condition's time is then that of the timeout.
+// has passed it stays so until there is progress: the condition's time is then that of the timeout. While an analysis is under way it ends nothing,
+// but what keeps pods is told by then.
 func (p *Status) overdue() bool {
-	progressing := p.update.Condition(v1alpha1.ConditionProgressing)
-	if p.judge.Judging() || progressing.Reason == "" {
+	progressing, judging := p.update.Condition(v1alpha1.ConditionProgressing), p.judge.Judging()
+	if progressing.Reason == "" || judging && p.short() == nil && p.draft.Cramped == "" {
 		return false
 	}
 	if progressing.Reason == v1alpha1.ReasonProgressDeadlineExceeded {
-		return true
+		return !judging
 	}
 	if deadline := p.deadline(progressing); p.world.Now.Before(deadline) {
 		p.journal.WakeAt(deadline)
 		return false
 	}
-	return true
+	return !judging
 }
 
 // deadline is when the last progress is too long ago: a whole second on top, since the API stores no fractions, so that it never comes early. Where all

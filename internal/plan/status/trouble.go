@@ -31,9 +31,6 @@ func (p *Status) diagnosePods() {
 	v, last := p.short(), p.update.Condition(v1alpha1.ConditionProgressing)
 	still := p.world.Now.Sub(last.LastUpdateTime.Time)
 	late := last.Reason == v1alpha1.ReasonProgressDeadlineExceeded || !p.world.Now.Before(p.deadline(last))
-	if !late && p.judge.Judging() && (v != nil || p.draft.Cramped != "") {
-		p.journal.WakeAt(p.deadline(last)) // which ends nothing then, and is not waited for otherwise
-	}
 	if v == nil || p.update.Begun || p.update.Retried || last.LastUpdateTime.IsZero() {
 		p.knowsPods = true
 		if late {
