@@ -62,8 +62,10 @@ test := $(if $(RACE),$(detector),go test)
 # with the detector their thousands of histories take eight times as long: `make race` does it all the same. They make much garbage: collecting it
 # less often saves a quarter of their CPU time.
 engines = ./internal/plan/... ./internal/experiment/... ./internal/sim/... ./internal/traffic/... ./internal/expr/...
-computing = $$(go list $(engines) | grep -v /e2e)
-# What takes longest begins first.
+# Most of the others wait more than they compute, for playgrounds, timers, and browsers: without the detector twice as many run at a time as there are
+# CPUs, and the notifier's and the playground's beside them. What takes longest begins first.
+at_once := $(if $(RACE),,-p $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN)))
+beside := $(if $(RACE),1,2)
 longest = ./hack/traffic ./internal/dashboard/browser ./config
 
 .PHONY: traffic
@@ -89,23 +91,19 @@ bench: build ## Measure what rollouts cost and write it into docs/performance.md
 test: export SLUICE_BIN = $(CURDIR)/bin
 test: export PATH := $(PATH):$(CURDIR)/bin
 test: build prometheus oauth2-proxy ## Run every test, those against the playground included (RACE=1 with the race detector, as CI does)
-	@$(MAKE) --no-print-directory -j3 test-engines test-controller test-others
+	@$(MAKE) --no-print-directory -j$(beside) test-main test-others
 	@if [ -e bin/not-run ]; then cat bin/not-run; fi
 	@command -v graphite-manage >/dev/null && command -v influxd >/dev/null || echo "Not run: measurements by a real Graphite and a real InfluxDB. apt-get install graphite-web influxdb."
 	@command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || echo "Not run: updates behind a gateway under real requests. apt-get install nginx-light, or your system's package of NGINX."
 
-# Three at a time: the engines compute, and most of the others wait for playgrounds, timers, and browsers. What waits longest goes first.
-.PHONY: test-engines test-controller test-others
-test-engines:
-	GOGC=400 nice -n 10 go test -timeout 30m $(computing)
-
-test-controller:
-	$(test) -timeout 60m ./internal/controller
-	cd playground && nice -n 5 go test ./...
+.PHONY: test-main test-others
+test-main:
+	GOGC=400 go test -timeout 30m $(engines)
+	$(test) $(at_once) -timeout 60m ./internal/controller $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) ./internal/controller $(longest))")
 
 test-others:
-	cd notifier && nice -n 5 $(test) -timeout 30m ./...
-	nice -n 5 $(test) -timeout 60m $(longest) $$(go list ./... | grep -vxF "$$(go list $(longest) ./internal/controller; echo $(computing) | tr ' ' '\n')")
+	cd notifier && $(test) -timeout 30m ./...
+	cd playground && go test ./...
 
 .PHONY: race
 race: export SLUICE_BIN = $(CURDIR)/bin

@@ -86,6 +86,7 @@ func TestCanaryMetadataOnRunningPods(t *testing.T) {
 	}
 
 	labelled(ns)
+	ns.WaitForRollout("web", "to say so", playtest.Healthy)
 	ns.RestartsQuietly(func() map[string]string { return versionsOf(ns) })
 }
 
