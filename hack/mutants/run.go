@@ -80,7 +80,7 @@ func (r *runner) baseline(ctx context.Context, packages []string) error {
 		}
 		result := p.run(ctx, r.together[p.path], 0, time.Hour)
 		if result.failed {
-			return fmt.Errorf("the tests of %s fail without any mutant:\n%s", p.path, result.output)
+			return cmp.Or(ctx.Err(), fmt.Errorf("the tests of %s fail without any mutant:\n%s", p.path, result.output))
 		}
 		p.took = result.took
 	}
