@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -334,5 +335,62 @@ func TestAServiceOfAnotherIsLeftAlone(t *testing.T) {
 	}
 	if got := points(); len(got) > 0 {
 		t.Errorf("Services of another Rollout are pointed: %q", got)
+	}
+}
+
+// Whoever takes the conditions out of a status gets them back, whatever the update waits for.
+func TestConditionsComeBack(t *testing.T) {
+	o := played(t, `rollout web replicas=2 template=smoke steps="weight 50; analysis smoke"`, "settle", "set image v2", "advance 20s", "analysis step Running")
+	o.Rollout = o.Rollout.DeepCopy()
+	o.Rollout.Status.Conditions = nil
+	p := plan.Next(o)
+	if p.Record == nil || !slices.ContainsFunc(p.Record.To.Status.Conditions, func(c v1alpha1.RolloutCondition) bool {
+		return c.Type == v1alpha1.ConditionProgressing && c.Reason == v1alpha1.ReasonReplicaSetUpdated
+	}) {
+		t.Errorf("the status says nothing of progress: %+v", p.Record)
+	}
+}
+
+// The version that the active Service selects while another update goes on has no deadline, whoever gave it one.
+func TestWhatServesHasNoDeadline(t *testing.T) {
+	o := played(t, "rollout web replicas=2 services=web-active blueGreen=web-active template=load post=load", "settle", "set image v2", "advance 30s", "set image v3")
+	var serves string
+	for i, rs := range o.ReplicaSets {
+		if hashOf(rs) != o.Services[0].Spec.Selector[v1alpha1.PodTemplateHashLabel] {
+			continue
+		}
+		serves = rs.Name
+		o.ReplicaSets[i] = rs.DeepCopy()
+		o.ReplicaSets[i].Annotations[v1alpha1.ScaleDownDeadlineAnnotation] = o.Now.Add(time.Hour).UTC().Format(time.RFC3339)
+	}
+	if serves == "" || hashOf(o.ReplicaSets[0]) == o.Rollout.Status.CurrentPodHash && len(o.ReplicaSets) < 3 {
+		t.Fatalf("%q serves beside %d ReplicaSets: the test shows nothing", serves, len(o.ReplicaSets))
+	}
+	for _, c := range plan.Next(o).Grow {
+		if u, ok := c.(change.UpdateReplicaSet); ok && u.To.Name == serves && u.To.Annotations[v1alpha1.ScaleDownDeadlineAnnotation] == "" {
+			return
+		}
+	}
+	t.Errorf("%s keeps a deadline, although it serves", serves)
+}
+
+// A step with a number of pods ends when the stable version has all of its pods, and none that are still to go.
+func TestAStepAwaitsTheStableVersion(t *testing.T) {
+	o := ready(played(t, `rollout web replicas=4 router=gateway steps="scale 1; pause"`, "settle", "set image v2"))
+	done := func() bool {
+		return slices.ContainsFunc(plan.Next(o).Notes, func(n change.Note) bool {
+			return n.Topic == change.TopicStep && strings.HasPrefix(n.Text, "step 1 of 2 is done")
+		})
+	}
+	if !done() {
+		t.Fatal("the step does not end: the test shows nothing")
+	}
+	for _, rs := range o.ReplicaSets {
+		if hashOf(rs) == o.Rollout.Status.StableRS {
+			rs.Status.Replicas++
+		}
+	}
+	if done() {
+		t.Error("the step ends while a pod of the stable version is still to go")
 	}
 }
