@@ -298,3 +298,22 @@ func TestATemplateThatMayNotBeRead(t *testing.T) {
 		t.Errorf("the problems are %v", problems)
 	}
 }
+
+// A golden signal gets what its target leaves out from the Rollout that is measured.
+func TestGoldenSignalsAreOfTheRollout(t *testing.T) {
+	signal := metrics("success")
+	signal[0].Provider = v1alpha1.MetricProvider{Prometheus: &v1alpha1.PrometheusMetric{Address: "https://test"}}
+	signal[0].Golden, signal[0].GoldenTarget = v1alpha1.GoldenRequestSuccessRate, &v1alpha1.GoldenTarget{Router: v1alpha1.GoldenIstio}
+	ro := rollout()
+	ro.Spec.Strategy.Canary = &v1alpha1.CanaryStrategy{CanaryService: "web-canary", StableService: "web-stable"}
+	made, problems := Run(spec.Analysis{RolloutAnalysis: using(smoke), Field: "f"}, Templates{smoke: {Metrics: signal}}, Source{Rollout: ro, Stable: "old", Latest: "new"})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if got := made.Metrics[0].GoldenTarget; got.Namespace != "shop" || got.Canary != "web-canary" || got.Stable != "web-stable" {
+		t.Errorf("the target is %+v", got)
+	}
+	if signal[0].GoldenTarget.Namespace != "" {
+		t.Error("the template itself is filled in, which a cache shares")
+	}
+}

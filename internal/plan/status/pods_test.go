@@ -34,3 +34,24 @@ func TestPodTrouble(t *testing.T) {
 		}
 	}
 }
+
+// A pod that had time enough says what keeps it in the word of the container that waits, or of its condition, or at least its phase.
+func TestUnready(t *testing.T) {
+	running := corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	waiting := corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}
+	notReady := []corev1.PodCondition{{Type: corev1.PodScheduled, Reason: "Other"}, {Type: corev1.PodReady, Reason: "ContainersNotReady"}}
+	for name, row := range map[string]struct {
+		pod  corev1.PodStatus
+		want string
+	}{
+		"a container that waits beside one that runs": {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{running, waiting}, Conditions: notReady}, "ContainerCreating"},
+		"an init container that waits":                {corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{waiting}, ContainerStatuses: []corev1.ContainerStatus{{}}}, "ContainerCreating"},
+		"one that waits and says nothing":             {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}, Conditions: notReady}, "ContainersNotReady"},
+		"all run":                                     {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{running}, Conditions: notReady}, "ContainersNotReady"},
+		"no reason":                                   {corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodReady}}}, "Pending"},
+	} {
+		if got := unready(&corev1.Pod{Status: row.pod}); got != row.want {
+			t.Errorf("%s: %q, want %q", name, got, row.want)
+		}
+	}
+}
