@@ -304,7 +304,7 @@ func TestAnAnswerThatNobodyWaitsForIsPassedOver(t *testing.T) {
 	answer := change.StepAnswer{StepKey: p.Calls[0].StepKey, Asked: o.Now, Phase: string(v1alpha1.StepPluginSuccessful)}
 	for operation, want := range map[v1alpha1.StepPluginOperation]int{v1alpha1.StepPluginAbort: 2, v1alpha1.StepPluginTerminate: 1} {
 		answer.Operation = operation
-		o.StepAnswers = []change.StepAnswer{answer}
+		o.StepAnswers = []change.StepAnswer{answer, answer} // the second one changes nothing
 		if p := plan.Next(o); p.Record == nil || len(p.Record.To.Status.Canary.StepPluginStatuses) != want {
 			t.Errorf("after an answer to %s the status has not %d entries: %+v", operation, want, p.Record)
 		}
@@ -392,5 +392,37 @@ func TestAStepAwaitsTheStableVersion(t *testing.T) {
 	}
 	if done() {
 		t.Error("the step ends while a pod of the stable version is still to go")
+	}
+}
+
+// A Rollout adopts the ReplicaSets without a controller whose pods its selector matches, and no others: neither other people's, nor an Experiment's, nor
+// one that goes.
+func TestWhatIsAdopted(t *testing.T) {
+	o := played(t, "rollout web replicas=2", "settle")
+	o.RolloutLive = true
+	orphan := func(name string, change func(*appsv1.ReplicaSet)) *appsv1.ReplicaSet {
+		rs := o.ReplicaSets[0].DeepCopy()
+		rs.Name, rs.OwnerReferences = name, nil
+		change(rs)
+		return rs
+	}
+	o.Orphans = []*appsv1.ReplicaSet{
+		orphan("ours", func(*appsv1.ReplicaSet) {}),
+		orphan("others", func(rs *appsv1.ReplicaSet) {
+			rs.Labels = map[string]string{"app": "other", v1alpha1.PodTemplateHashLabel: "x"}
+		}),
+		orphan("experiment", func(rs *appsv1.ReplicaSet) {
+			rs.Annotations = map[string]string{v1alpha1.ExperimentNameAnnotation: "demo"}
+		}),
+		orphan("gone", func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{Time: o.Now} }),
+	}
+	var adopted []string
+	for _, c := range plan.Next(o).Grow {
+		if u, ok := c.(change.UpdateReplicaSet); ok && metav1.IsControlledBy(u.To, o.Rollout) && !metav1.IsControlledBy(u.From, o.Rollout) {
+			adopted = append(adopted, u.To.Name)
+		}
+	}
+	if !slices.Equal(adopted, []string{"ours"}) {
+		t.Errorf("%q are adopted", adopted)
 	}
 }
