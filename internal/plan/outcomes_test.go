@@ -338,7 +338,7 @@ func TestAServiceOfAnotherIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Whoever takes the conditions out of a status gets them back, whatever the update waits for.
+// Conditions that someone takes out of a status come back, whatever the update waits for.
 func TestConditionsComeBack(t *testing.T) {
 	o := played(t, `rollout web replicas=2 template=smoke steps="weight 50; analysis smoke"`, "settle", "set image v2", "advance 20s", "analysis step Running")
 	o.Rollout = o.Rollout.DeepCopy()
@@ -351,7 +351,7 @@ func TestConditionsComeBack(t *testing.T) {
 	}
 }
 
-// The version that the active Service selects while another update goes on has no deadline, whoever gave it one.
+// The version that the active Service selects while another update goes on keeps no deadline that someone gave it.
 func TestWhatServesHasNoDeadline(t *testing.T) {
 	o := played(t, "rollout web replicas=2 services=web-active blueGreen=web-active template=load post=load", "settle", "set image v2", "advance 30s", "set image v3")
 	var serves string
