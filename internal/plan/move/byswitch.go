@@ -37,6 +37,7 @@ var sizesBySwitch = []sizeRule[*BySwitch]{
 }
 
 var activeBySwitch = []serviceRule[*BySwitch]{
+	{Service, "the surplus goes first", (*BySwitch).awaitsSurplus, ""},
 	{Service, "pods for the active Service", (*BySwitch).awaitsPods, ""},
 }
 
@@ -133,11 +134,8 @@ func (p *BySwitch) activate(s target.Selection) bool {
 
 // awaitsPods keeps the active Service where it is until the next version has as many available pods as the one that serves. If nothing serves, or
 // only a version that a manual edit selected, one available pod is enough: nothing is at stake. A Service that has never belonged to this
-// Rollout may be sending to other pods. Pods that a preview gives up go before requests come to them.
+// Rollout may be sending to other pods.
 func (p *BySwitch) awaitsPods(s target.Selection) string {
-	if after := (world.Version{ReplicaSet: p.draft.Edited(s.Version)}); after.Desired() < min(s.Version.Desired(), p.world.Spec.Replicas) {
-		return "pods that its preview does not need go first"
-	}
 	recorded, leaving := p.update.Was.BlueGreen.ActiveSelector, p.world.Find(p.draft.Selects(s.Service))
 	var needed int32
 	atStake := true
@@ -151,6 +149,14 @@ func (p *BySwitch) awaitsPods(s target.Selection) string {
 	}
 	if have := p.staying(s.Version); have < needed || s.Version.Unobserved() && atStake {
 		return fmt.Sprintf("%d of %d pods available", have, needed)
+	}
+	return ""
+}
+
+// awaitsSurplus keeps the active Service where it is while the next version gives up pods that its preview does not need: none goes that serves.
+func (p *BySwitch) awaitsSurplus(s target.Selection) string {
+	if after := (world.Version{ReplicaSet: p.draft.Edited(s.Version)}); after.Desired() < min(s.Version.Desired(), p.world.Spec.Replicas) {
+		return "pods that its preview does not need go first"
 	}
 	return ""
 }

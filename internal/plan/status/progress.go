@@ -97,17 +97,13 @@ func (p *Status) repaired() bool {
 }
 
 // overdue reports whether the last progress is longer ago than the deadline allows, and asks to be woken when it will be. Once the deadline
-// has passed it stays so until there is progress: the condition's time is then that of the timeout. While an analysis is under way it ends nothing,
-// but what keeps pods is told by then.
+// has passed it stays so until there is progress: the condition's time is then that of the timeout. Nothing is overdue during an analysis.
 func (p *Status) overdue() bool {
 	progressing, judging := p.update.Condition(v1alpha1.ConditionProgressing), p.judge.Judging()
 	if progressing.Reason == "" || judging && p.short() == nil && p.draft.Cramped == "" {
 		return false
 	}
-	if progressing.Reason == v1alpha1.ReasonProgressDeadlineExceeded {
-		return !judging
-	}
-	if deadline := p.deadline(progressing); p.world.Now.Before(deadline) {
+	if deadline := p.deadline(progressing); progressing.Reason != v1alpha1.ReasonProgressDeadlineExceeded && p.world.Now.Before(deadline) {
 		p.journal.WakeAt(deadline)
 		return false
 	}

@@ -13,6 +13,7 @@ import (
 // elsewhere are rules that 2,000 histories do not miss, with the transcripts and tests of internal/plan that do. Other rules keep the promise in
 // their place in most worlds.
 var elsewhere = map[string]string{
+	"BySwitch/service/the surplus goes first":   "bluegreen-scale.txt",
 	"ByPods/service/keep answering":             "canary-services.txt",
 	"ByPods/service/leave one pod":              "release-refused.txt",
 	"ByWeight/service/await the stable Service": "explored-routed.txt",
