@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -33,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/fair"
 	"github.com/sluice-delivery/sluice/notifier/config"
 	"github.com/sluice-delivery/sluice/notifier/deliver"
 	"github.com/sluice-delivery/sluice/notifier/send"
@@ -144,6 +146,15 @@ func instanceSelector(id string) labels.Selector {
 	return labels.NewSelector().Add(*requirement)
 }
 
+// workers is how many objects are looked at at a time.
+const workers = 4
+
+// newQueue returns a queue that serves namespaces in turn. In controller-runtime's own, what was there at the start waits until nothing else is
+// left to do, which may be never: events for which there is no room are looked at again and again.
+func newQueue(_ string, limit workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	return fair.NewQueue(fair.Options{Clock: clock.RealClock{}, Workers: workers, Limiter: limit})
+}
+
 // begin sets up both ways, which start once this process leads.
 func (n *notifier) begin(ctx context.Context, m manager.Manager, o Options) error {
 	since, err := began(ctx, n.live, m.GetClient(), o.OwnNamespace)
@@ -155,7 +166,7 @@ func (n *notifier) begin(ctx context.Context, m manager.Manager, o Options) erro
 	if err := m.GetFieldIndexer().IndexField(ctx, &corev1.Event{}, reasonField, byReason); err != nil {
 		return fmt.Errorf("index events: %w", err)
 	}
-	parallel := controller.Options{MaxConcurrentReconciles: 4}
+	parallel := controller.Options{MaxConcurrentReconciles: workers, NewQueue: newQueue}
 	r := &rollouts{notifier: n, uids: lru.New(1 << 16)}
 	err = ctrl.NewControllerManagedBy(m).Named("rollouts").For(kind("Rollout")).
 		Watches(kind("AnalysisRun"), handler.EnqueueRequestForOwner(m.GetScheme(), m.GetRESTMapper(), kind("Rollout"))).
