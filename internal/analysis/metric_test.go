@@ -44,6 +44,9 @@ func TestMetricsThatCannotBeMeasured(t *testing.T) {
 			m.Interval, m.Count, m.FailureLimit, m.ConsecutiveSuccessLimit = "1s", number("3"), number("-1"), number("3")
 		}},
 		"fewer errors than none":  {change: func(m *v1alpha1.Metric) { m.ConsecutiveErrorLimit = number("-1") }, want: "consecutiveErrorLimit -1 is too low: write 0 or more"},
+		"a count below none":      {change: func(m *v1alpha1.Metric) { m.Count = number("-1") }, want: "count -1 is too low: write 0 or more"},
+		"fewer successes":         {change: func(m *v1alpha1.Metric) { m.Interval, m.ConsecutiveSuccessLimit = "1s", number("-1") }, endless: true, want: "consecutiveSuccessLimit -1 is too low: write 0 or more"},
+		"fewer inconclusive ones": {change: func(m *v1alpha1.Metric) { m.InconclusiveLimit = number("-1") }, want: "inconclusiveLimit -1 is too low: write 0 or more"},
 		"a failureLimit below -1": {change: func(m *v1alpha1.Metric) { m.FailureLimit = number("-2") }, want: "failureLimit -2 is too low: write -1 or more"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -140,6 +140,26 @@ func TestPodsThatCannotBeLabeledHoldNothingUp(t *testing.T) {
 	}
 }
 
+// A process that has just started knows of no refusal, and tries again. What the condition says holds nothing up until then, as before.
+func TestRefusalsOfTheProcessBeforeHoldNothingUp(t *testing.T) {
+	o := relabelled(t, 1)
+	rs := o.ReplicaSets[0]
+	running := podsOf(rs, 1, "stable")
+	o.Pods = map[string][]*corev1.Pod{hashOf(rs): running}
+	o.PodRefusals = map[string]change.Refusal{running[0].Name: {Message: "labels are forbidden", At: o.Now}}
+	p := plan.Next(o)
+	if p.Record == nil || p.Record.To.Status.Phase != v1alpha1.RolloutPhaseHealthy {
+		t.Fatalf("the Rollout is not Healthy, and the test shows nothing: %v", p.Notes)
+	}
+	o.Rollout, o.PodRefusals = p.Record.To, nil
+	if p = plan.Next(o); len(p.Label) != 1 {
+		t.Errorf("%d pods are labelled, not one", len(p.Label))
+	}
+	if p.Record != nil && p.Record.To.Status.Phase != v1alpha1.RolloutPhaseHealthy {
+		t.Errorf("the Rollout becomes %s", p.Record.To.Status.Phase)
+	}
+}
+
 // A ReplicaSet that counts no pods yet may be making them, of the template that it has seen: they get the labels, too.
 func TestPodsThatAreNotCountedYetAreLabelled(t *testing.T) {
 	script := script.New()

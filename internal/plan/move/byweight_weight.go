@@ -33,9 +33,9 @@ func (w *weight) is(to int32, why string) { w.to, w.why, w.final = to, why, true
 // weigh is the weight to set in this pass.
 func (r *ByWeight) weigh() weight {
 	w := &weight{want: r.want.Goal(), to: r.want.Goal(), why: r.want.WhyGoal()}
-	for _, rule := range weights {
-		if w.final || r.lacks(rule.id) {
-			continue
+	for _, rule := range kept(r.scene, weights) {
+		if w.final {
+			break
 		}
 		wanted := w.want
 		rule.apply(r, w)

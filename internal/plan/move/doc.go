@@ -12,6 +12,7 @@
 package move
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sluice-delivery/sluice/internal/change"
@@ -30,8 +31,13 @@ type scene struct {
 	without string
 }
 
-// lacks reports whether a rule is left out.
-func (s scene) lacks(id string) bool { return s.without != "" && strings.HasSuffix(s.without, "/"+id) }
+// kept are the rules of a list without the one that is left out.
+func kept[F any](by scene, rules []rule[F]) []rule[F] {
+	if by.without == "" {
+		return rules
+	}
+	return slices.DeleteFunc(slices.Clone(rules), func(r rule[F]) bool { return strings.HasSuffix(by.without, "/"+r.id) })
+}
 
 // Mover has what all moves share: who is reached by which Service, delays, and giving back.
 type Mover struct{ scene }

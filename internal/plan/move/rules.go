@@ -88,10 +88,7 @@ func (s *size) tell(j *change.Journal) {
 
 // resize limits sizes by rules, and writes what is left of them.
 func resize[M any](m M, by scene, s sizes, rules []sizeRule[M]) {
-	for _, rule := range rules {
-		if by.lacks(rule.id) {
-			continue
-		}
+	for _, rule := range kept(by, rules) {
 		rule.apply(m, s)
 		for _, one := range s {
 			if one.to != one.was && (one.to < one.was) == (one.to < one.Pods) { // away from what is wanted
@@ -115,10 +112,7 @@ func mayPoint[M any](m M, by scene, s target.Selection, what string, rules []ser
 	if s.Version != nil && by.draft.Selects(s.Service) == s.Version.Hash {
 		return true
 	}
-	for _, rule := range rules {
-		if by.lacks(rule.id) {
-			continue
-		}
+	for _, rule := range kept(by, rules) {
 		if missing := rule.apply(m, s); missing != "" {
 			by.journal.Hold(rule.Promise, what, missing)
 			return false

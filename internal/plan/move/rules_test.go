@@ -16,3 +16,14 @@ func TestRulesNamesAll(t *testing.T) {
 		t.Errorf("some are named twice: %q", all)
 	}
 }
+
+// The rule that is left out is the one that is named, and no other.
+func TestOneRuleIsLeftOut(t *testing.T) {
+	if all := kept(scene{}, weights); len(all) != len(weights) {
+		t.Errorf("%d of %d rules are kept without a name", len(all), len(weights))
+	}
+	left := kept(scene{without: "ByWeight/weight/carry"}, weights)
+	if len(left) != len(weights)-1 || slices.ContainsFunc(left, func(r rule[func(*ByWeight, *weight)]) bool { return r.id == "carry" }) {
+		t.Errorf("%d of %d rules are kept without one", len(left), len(weights))
+	}
+}

@@ -16,7 +16,7 @@ func (w *World) correctAvailable() {
 		return
 	}
 	for _, v := range w.All() {
-		if pods, looked := w.Pods[v.Hash]; looked && v.Desired() > 0 {
+		if pods, looked := w.Pods[v.Hash]; looked {
 			v.Unreported = v.availableByPods(pods, w.Now)
 		}
 	}
