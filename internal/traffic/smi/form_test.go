@@ -31,6 +31,16 @@ func TestForm(t *testing.T) {
 	}
 }
 
+// TestLargeWeights: whatever the API server stores in 32 bits reads as it is, as a number and as a text.
+func TestLargeWeights(t *testing.T) {
+	const large = 1 << 30
+	for name, weight := range map[string]any{"a number": int64(large), "a text": "1073741824"} {
+		if n, ok := number(weight); !ok || n != large {
+			t.Errorf("%s: %d, %t", name, n, ok)
+		}
+	}
+}
+
 // TestWeightIsUnknown: what the Rollout did not write, or no mesh would carry out, shows no weight.
 func TestWeightIsUnknown(t *testing.T) {
 	r := New(traffic.Owner{Namespace: "shop", Name: "web", UID: types.UID("1")}, spec.SMI{})
