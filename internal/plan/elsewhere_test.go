@@ -116,6 +116,8 @@ func TestARefusedReleaseElsewhere(t *testing.T) {
 		}
 		if p.Record == nil || !strings.Contains(conditionText(p.Record.To), `HTTPRoute "web" of namespace edge: not today`) {
 			t.Errorf("refused %s: it is not reported by its namespace: %+v", name, p.Record)
+		} else if recorded := p.Record.To.Annotations[v1alpha1.RoutesElsewhereAnnotation]; recorded != "httproute/edge/web" {
+			t.Errorf("refused %s: recorded is %q, while it holds something of the Rollout", name, recorded)
 		}
 		if wake := o.Now.Add(30*time.Second - row.refused); !row.tried && !p.Wake.Equal(wake) {
 			t.Errorf("refused %s: the next reconcile is at %s, not %s", name, p.Wake, wake)

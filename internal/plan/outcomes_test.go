@@ -312,6 +312,27 @@ func TestAnAnswerThatNobodyWaitsForIsPassedOver(t *testing.T) {
 	}
 }
 
+// A step that has finished stays as it ended, whatever comes as another answer of its plugin.
+func TestAStepThatHasFinishedHearsNoMore(t *testing.T) {
+	o := played(t, `rollout web replicas=2 steps="plugin acme/gate with {'url':1}; pause"`, "settle", `plugin acme/gate Running "wait" again=45s`, "set image v2", "advance 25s")
+	o.Now = o.Now.Add(time.Hour)
+	p := plan.Next(o)
+	if len(p.Calls) != 1 {
+		t.Fatalf("there are %d calls, not one", len(p.Calls))
+	}
+	o.StepAnswers = []change.StepAnswer{{StepKey: p.Calls[0].StepKey, Asked: o.Now, Phase: string(v1alpha1.StepPluginFailed)}}
+	for finished, aborts := range map[bool]bool{false: true, true: false} {
+		o.Rollout = o.Rollout.DeepCopy()
+		if finished {
+			run := &o.Rollout.Status.Canary.StepPluginStatuses[0]
+			run.Phase, run.FinishedAt = v1alpha1.StepPluginSuccessful, new(metav1.NewTime(o.Now))
+		}
+		if p := plan.Next(o); p.Record == nil || p.Record.To.Status.Abort != aborts {
+			t.Errorf("finished: %t; the update is not aborted as it should: %+v", finished, p.Record)
+		}
+	}
+}
+
 // While the new version cannot be created the Services go back to versions that there are, and not one that is another Rollout's.
 func TestAServiceOfAnotherIsLeftAlone(t *testing.T) {
 	o := played(t, `rollout web replicas=2 services="web-stable web-canary" stableService=web-stable canaryService=web-canary steps="weight 50; pause"`,

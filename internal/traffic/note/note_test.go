@@ -54,3 +54,35 @@ func TestNotes(t *testing.T) {
 		})
 	}
 }
+
+// The first entry of the stable Service gets what both have, and where there is none nothing changes.
+func TestToStable(t *testing.T) {
+	entries := func(weights ...any) (all []map[string]any) {
+		for _, w := range weights {
+			all = append(all, map[string]any{"weight": w})
+		}
+		return all
+	}
+	read := func(entry map[string]any) (int64, bool) { n, ok := entry["weight"].(int64); return n, ok && n >= 0 }
+	both := note.Pair{Stable: "s", Canary: "c"}
+	const huge = int64(1) << 62
+	for name, row := range map[string]struct {
+		pair                       note.Pair
+		stable, canary             []map[string]any
+		wantOfStable, wantOfCanary []map[string]any
+	}{
+		"both":                        {both, entries(int64(70)), entries(int64(30)), entries(int64(100)), entries(int64(0))},
+		"several entries":             {both, entries(int64(70), int64(5)), entries(int64(20), int64(5)), entries(int64(100), int64(0)), entries(int64(0), int64(0))},
+		"no weight at all":            {both, entries(int64(0)), entries(int64(0)), entries(int64(1000)), entries(int64(0))},
+		"weights that cannot be read": {both, entries("x"), entries(int64(30)), entries(int64(30)), entries(int64(0))},
+		"weights beyond all numbers":  {both, entries(huge), entries(huge, huge, int64(7)), entries(int64(7)), entries(int64(0), int64(0), int64(0))},
+		"no entry for the stable one": {both, nil, entries(int64(20), int64(5)), nil, entries(int64(20), int64(5))},
+		"one Service":                 {note.Pair{Stable: "s", Canary: "s"}, entries(int64(70)), nil, entries(int64(70)), nil},
+		"nothing noted":               {note.Pair{}, entries(int64(70)), entries(int64(30)), entries(int64(70)), entries(int64(30))},
+	} {
+		row.pair.ToStable(map[string][]map[string]any{"s": row.stable, "c": row.canary}, read, 1000)
+		if diff := cmp.Diff([][]map[string]any{row.wantOfStable, row.wantOfCanary}, [][]map[string]any{row.stable, row.canary}); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 )
@@ -72,5 +74,23 @@ func TestNamed(t *testing.T) {
 	}
 	if config := Named(v1alpha1.Rollout{}, Asked{Plugin: "a/b", Config: "x"}).Spec.Strategy.Canary.TrafficRouting.Plugins["a/b"]; string(config) != "{}" {
 		t.Errorf("settings that are no JSON come as %s", config)
+	}
+}
+
+// A plugin that was left owes a Rollout its traffic until it has returned all of it.
+func TestOwners(t *testing.T) {
+	name := types.NamespacedName{Namespace: "shop", Name: "web/acme/edge"}
+	asked, returned := Asked{Plugin: "acme/edge", Max: 100, Weight: 50}, Asked{Plugin: "acme/edge", Max: 100}
+	for what, row := range map[string]struct {
+		object *unstructured.Unstructured
+		want   []types.NamespacedName
+	}{
+		"one that is named":                 {Object(name, Text(asked), "", ""), nil},
+		"one that was left":                 {Left(name, asked, returned), []types.NamespacedName{{Namespace: "shop", Name: "web"}}},
+		"one that was left and returned it": {Left(name, returned, returned), nil},
+	} {
+		if diff := cmp.Diff(row.want, Owners(row.object)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", what, diff)
+		}
 	}
 }

@@ -31,6 +31,25 @@ func TestBinaryKeepsNobody(t *testing.T) {
 	}
 }
 
+// The plugin of the Gateway API is a binary only where the controller's administrator prefers it, and the spec names the plugin.
+func TestTheBinaryIsPreferred(t *testing.T) {
+	named := spec.GatewayAPI{Plugin: spec.Plugin{Field: "plugin", Name: "argoproj-labs/gatewayAPI"}}
+	for name, row := range map[string]struct {
+		of     spec.GatewayAPI
+		policy spec.Policy
+		want   string
+	}{
+		"the plugin":              {named, spec.Policy{}, "GatewayAPI"},
+		"the binary":              {named, spec.Policy{GatewayAPIBinary: true}, "argoproj-labs/gatewayAPI"},
+		"the router of this name": {spec.GatewayAPI{}, spec.Policy{GatewayAPIBinary: true}, "GatewayAPI"},
+	} {
+		all := routers.For(traffic.Owner{Namespace: "shop", Name: "web"}, []spec.Router{row.of}, row.policy)
+		if len(all) != 1 || all[0].Name() != row.want {
+			t.Errorf("%s: %d routers, and the first is %q, want %q", name, len(all), all[0].Name(), row.want)
+		}
+	}
+}
+
 func TestFor(t *testing.T) {
 	owner := traffic.Owner{Namespace: "shop", Name: "web"}
 	all := routers.For(owner, []spec.Router{

@@ -1,0 +1,74 @@
+package istio_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
+	"github.com/sluice-delivery/sluice/internal/traffic"
+	"github.com/sluice-delivery/sluice/internal/traffic/istio"
+)
+
+// The managed route of another Rollout in the same VirtualService stays where it is, and a Rollout that would manage one of this name is told.
+func TestAnothersManagedRouteStays(t *testing.T) {
+	have := traffic.Objects{}
+	before := add(have, istio.VirtualService, "web", map[string]any{"http": []any{
+		map[string]any{"name": "theirs", "route": routeOf("other:100")}, map[string]any{"name": "main", "route": routeOf("s:100 c:0")},
+	}})
+	before.SetAnnotations(map[string]string{v1alpha1.IstioNotesAnnotation: `{"shop/other":{"routes":["theirs"]}}`})
+	i := oneService()
+	i.VirtualServices[0].Routes = []string{"main"}
+	for managed, problem := range map[string]string{"ours": "", "theirs": `the managed route "theirs" is that of Rollout shop/other: rename one of the two in managedRoutes`} {
+		want := traffic.Split{
+			Max: 100, Managed: []string{managed}, Stable: traffic.Destination{Service: "s", Weight: 70}, Canary: traffic.Destination{Service: "c", Weight: 30},
+		}
+		after, problems := istio.New(traffic.Owner{Namespace: "shop", Name: "web"}, i, spec.Policy{}).Render(want, have)
+		routes, _, _ := unstructured.NestedSlice(after[traffic.KeyOf(before)].Object, "spec", "http")
+		if len(routes) != 2 || routes[0].(map[string]any)["name"] != "theirs" {
+			t.Errorf("with the managed route %q the routes are %v", managed, routes)
+		}
+		told := len(problems) == 1 && strings.HasSuffix(problems[0].Text, problem)
+		if problem == "" && len(problems) > 0 || problem != "" && !told {
+			t.Errorf("with the managed route %q the problems are %v, want %q", managed, problems, problem)
+		}
+	}
+}
+
+// Whichever client wrote a weight, it is read if it is one.
+func TestWeightsOfClients(t *testing.T) {
+	for name, row := range map[string]struct {
+		canary, stable any
+		want           int32
+		shown          bool
+	}{
+		"whole numbers":          {int64(30), int64(70), 30, true},
+		"of a client for JSON":   {float64(30), float64(70), 30, true},
+		"not decoded":            {json.Number("30"), json.Number("70"), 30, true},
+		"none for the canary":    {nil, int64(100), 0, true},
+		"a fraction":             {30.5, float64(70), 0, false},
+		"a fraction, as text":    {json.Number("30.5"), int64(70), 0, false},
+		"beyond what can be":     {float64(1 << 40), int64(70), 0, false},
+		"a text":                 {"30", int64(70), 0, false},
+		"less than nothing":      {int64(-30), int64(130), 0, false},
+		"a negative stable part": {int64(30), int64(-70), 0, false},
+	} {
+		have := traffic.Objects{}
+		entry := func(host string, weight any) map[string]any {
+			of := map[string]any{"destination": map[string]any{"host": host}}
+			if weight != nil {
+				of["weight"] = weight
+			}
+			return of
+		}
+		add(have, istio.VirtualService, "web", map[string]any{"http": []any{map[string]any{"route": []any{entry("s", row.stable), entry("c", row.canary)}}}})
+		split := traffic.Split{Max: 100, Stable: traffic.Destination{Service: "s"}, Canary: traffic.Destination{Service: "c"}}
+		read, shown := istio.New(traffic.Owner{Namespace: "shop", Name: "web"}, oneService(), spec.Policy{}).Weight(split, have)
+		if shown != row.shown || shown && read != (traffic.Interval{Least: row.want, Most: row.want}) {
+			t.Errorf("%s: it reads as %v, %t; want %d, %t", name, read, shown, row.want, row.shown)
+		}
+	}
+}
