@@ -153,6 +153,15 @@ func (p *problems) maxTrafficWeight(field string, t *v1alpha1.RolloutTrafficRout
 		p.add(field+".maxTrafficWeight", "works with nginx and plugins only: remove it, and give setWeight in percent")
 	case *t.MaxTrafficWeight != v1alpha1.DefaultMaxTrafficWeight && (t.ALB != nil || t.Ambassador != nil):
 		p.add(field+".maxTrafficWeight", "does not work with alb and ambassador, which count in percent: remove it, and give setWeight in percent")
+	case *t.MaxTrafficWeight != v1alpha1.DefaultMaxTrafficWeight:
+		for i, c := range t.Custom {
+			for j, w := range c.Weights {
+				if w.CanaryWeight != "" && w.StableWeight == "" {
+					p.add(field+".maxTrafficWeight", "does not work with trafficRouting.custom[%d].weights[%d].canaryWeight, which is in percent where stableWeight is missing: remove maxTrafficWeight, and give setWeight in percent, or set stableWeight", i, j)
+					return
+				}
+			}
+		}
 	}
 }
 

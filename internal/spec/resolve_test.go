@@ -259,6 +259,16 @@ func TestProblems(t *testing.T) {
 			}),
 			[]string{"spec.strategy.canary.trafficRouting.maxTrafficWeight: does not work with alb and ambassador, which count in percent: remove it, and give setWeight in percent"},
 		},
+		"weights finer than percent with a field of an object that is in percent": {
+			routed(func(c *v1alpha1.CanaryStrategy) {
+				c.TrafficRouting = &v1alpha1.RolloutTrafficRouting{Nginx: &v1alpha1.NginxTrafficRouting{StableIngress: "web"}, MaxTrafficWeight: number(1000)}
+				c.TrafficRouting.Custom = []v1alpha1.CustomTrafficRouting{{
+					APIVersion: "example.com/v1", Kind: "Split", Name: "web",
+					Weights: []v1alpha1.CustomWeights{{CanaryWeight: "spec.canary", StableWeight: "spec.stable"}, {CanaryWeight: "spec.percent"}},
+				}}
+			}),
+			[]string{"spec.strategy.canary.trafficRouting.maxTrafficWeight: does not work with trafficRouting.custom[0].weights[1].canaryWeight, which is in percent where stableWeight is missing: remove maxTrafficWeight, and give setWeight in percent, or set stableWeight"},
+		},
 		"steps that Traefik cannot do": {
 			routed(func(c *v1alpha1.CanaryStrategy) {
 				c.TrafficRouting = &v1alpha1.RolloutTrafficRouting{

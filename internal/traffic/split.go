@@ -1,6 +1,12 @@
 package traffic
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
+	"github.com/sluice-delivery/sluice/internal/spec"
+)
 
 // Split is where the traffic of a Rollout should go. It is the whole wish: what is not in it is removed by the routers, as far as
 // it is theirs.
@@ -50,6 +56,15 @@ func Portion(weight, total int64, most int32) (Interval, bool) {
 	}
 	units := weight * int64(most)
 	return Interval{Least: int32(units / total), Most: int32((units + total - 1) / total)}, true
+}
+
+// InPercent is the problem that a router without [Features.AnyMax] has with a split, none if its weights are percentages. It names the field of the
+// router.
+func InPercent(want Split, field string) []spec.Problem {
+	if want.Max == v1alpha1.DefaultMaxTrafficWeight {
+		return nil
+	}
+	return []spec.Problem{{Field: field, Text: fmt.Sprintf("counts in percent, and weights add up to %d: remove maxTrafficWeight", want.Max)}}
 }
 
 // maxTotal is more than weights of real objects add up to. Beyond it, products of weights could overflow.

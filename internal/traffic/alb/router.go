@@ -64,7 +64,10 @@ func (r router) conditionsKey(name string) string { return r.spec.Prefix + "/con
 // Render implements [traffic.Router].
 func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Objects, []spec.Problem) {
 	out := traffic.Objects{}
-	var problems []spec.Problem
+	problems := traffic.InPercent(want, r.spec.Field)
+	if len(problems) > 0 {
+		return maps.Clone(have), problems
+	}
 	for _, in := range r.spec.Ingresses {
 		key := r.ref(in).Key()
 		before := have[key]

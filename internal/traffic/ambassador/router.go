@@ -2,6 +2,7 @@ package ambassador
 
 import (
 	"fmt"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -50,7 +51,10 @@ func (r router) ref(name, field string) traffic.Ref {
 // Render implements [traffic.Router].
 func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Objects, []spec.Problem) {
 	out := traffic.Objects{}
-	var problems []spec.Problem
+	problems := traffic.InPercent(want, r.spec.Field)
+	if len(problems) > 0 {
+		return maps.Clone(have), problems
+	}
 	for _, m := range r.spec.Mappings {
 		base, canary := r.ref(m.Name, m.Field).Key(), r.ref(spec.CanaryMapping(m.Name), "").Key()
 		if have[base] != nil {

@@ -68,6 +68,9 @@ var tests = map[string]func(testing.TB, Subject){
 	"what is no longer named sends to the stable Service": returns,
 	"an object that is missing is reported by its field":  tellsOfMissing,
 	"no route to the stable Service is reported":          tellsOfNoRoute,
+	"what is no weight shows none":                        distrustsWeights,
+	"objects may hold anything":                           takesRubbish,
+	"what belongs to others is left alone":                leavesOthers,
 }
 
 // split is one between two versions of a hundred.
@@ -434,9 +437,11 @@ func tellsWhatItCannot(t testing.TB, s Subject) {
 			w.Routes = routes(traffic.Features{Mirrors: true, WholeMirrors: f.WholeMirrors})
 		}},
 		{f.Mirrors && !f.WholeMirrors, "mirror routes of certain requests", func(w *traffic.Split) { w.Routes = routes(traffic.Features{Mirrors: true}) }},
+		{f.Headers && !f.ExactHeaders, "header routes by a prefix", func(w *traffic.Split) { w.Routes = routes(traffic.Features{Headers: true}) }},
 		{f.Additional, "additional destinations", func(w *traffic.Split) {
 			w.Additional = []traffic.Destination{{Service: Experiment}}
 		}},
+		{f.AnyMax, "weights of 1000", func(w *traffic.Split) { w.Max, w.Stable.Weight, w.Canary.Weight = 1000, 700, 300 }},
 	} {
 		want := split(20)
 		c.want(&want)
@@ -446,6 +451,9 @@ func tellsWhatItCannot(t testing.TB, s Subject) {
 		}
 		for _, p := range problems {
 			named(t, p)
+			if _, remedy, _ := strings.Cut(p.Text, ": "); remedy == "" {
+				t.Errorf("%s: the problem %q does not say what to do", c.what, p)
+			}
 		}
 	}
 }
@@ -520,14 +528,16 @@ func bare(s Subject, objects traffic.Objects) traffic.Objects {
 
 func tellsOfMissing(t testing.TB, s Subject) {
 	refs := s.Router.Refs()
-	all := s.World(t).Have(t, refs)
+	want := split(30)
+	want.Routes = routes(s.Router.Features())
+	all := reach(t, s, s.World(t), want)
 	for _, ref := range refs {
 		if ref.Field == "" || all[ref.Key()] == nil {
 			continue
 		}
 		have := copied(all)
 		delete(have, ref.Key())
-		after, problems := s.Router.Render(split(30), have)
+		after, problems := s.Router.Render(want, have)
 		if !slices.ContainsFunc(problems, func(p spec.Problem) bool { return p.Field == ref.Field && strings.Contains(p.Text, ref.Name) }) {
 			t.Errorf("%s is missing, and the problems do not name field %s: %v", ref.Key(), ref.Field, problems)
 		}
@@ -547,8 +557,9 @@ func tellsOfNoRoute(t testing.TB, s Subject) {
 	if s.Subsets || s.MakesRoute {
 		t.Skip("nobody's object leads to the Services")
 	}
-	have := s.World(t).Have(t, s.Router.Refs())
 	want := split(30)
+	want.Routes = routes(s.Router.Features())
+	have := reach(t, s, s.World(t), want)
 	want.Stable.Service = "unheard-of"
 	after, problems := s.Router.Render(want, have)
 	if len(problems) == 0 {

@@ -84,6 +84,9 @@ func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Object
 	case before.GetNamespace() != ref.Namespace:
 		return out, append(problems, r.problem(r.spec.NameField, "%s %q is in no namespace, and such objects are never changed: name an object of a kind that is in namespaces", ref.Kind, ref.Name))
 	}
+	if scale := traffic.InPercent(want, r.spec.Field); r.inPercent() && len(scale) > 0 {
+		return out, append(problems, scale...)
+	}
 	o := open(r.owner, before)
 	bad := r.render(o, want)
 	if bad != nil {

@@ -77,8 +77,8 @@ func (r router) Render(want traffic.Split, have traffic.Objects) (traffic.Object
 			out[ref.Key()] = o
 		}
 	}
-	if want.Max != percent {
-		return out, []spec.Problem{{Field: r.spec.Field, Text: fmt.Sprintf("counts in percent, and weights add up to %d: remove maxTrafficWeight", want.Max)}}
+	if problems := traffic.InPercent(want, r.spec.Field); len(problems) > 0 {
+		return out, problems
 	}
 	host, problems := r.renderRule(want, out)
 	for _, in := range r.spec.VirtualServices {

@@ -1,6 +1,7 @@
 package subjects_test
 
 import (
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,9 +36,19 @@ var mutants = map[string]struct {
 			}
 		}
 	}), could: func(s conformance.Subject) bool { return s.Router.Features().WholeMirrors }},
-	"keeps the routes of steps":     {of: keepsRoutes, could: takesRoutes},
-	"forgets experiments":           {of: forgetsExperiments, could: func(s conformance.Subject) bool { return s.Router.Features().Additional }},
-	"says that it can do more":      {of: func(m mutant) mutant { m.claims = true; return m }, could: cannotAll},
+	"keeps the routes of steps": {of: keepsRoutes, could: takesRoutes},
+	"forgets experiments":       {of: forgetsExperiments, could: func(s conformance.Subject) bool { return s.Router.Features().Additional }},
+	"says that it can do more":  {of: func(m mutant) mutant { m.claims = true; return m }, could: cannotAll},
+	"says that its weights need not be percentages": {
+		of:    func(m mutant) mutant { m.anyMax = true; return m },
+		could: func(s conformance.Subject) bool { return !s.Router.Features().AnyMax },
+	},
+	"deletes what belongs to others": {of: releasing(func(before, after *unstructured.Unstructured) *unstructured.Unstructured {
+		if after == before && len(before.GetOwnerReferences()) > 0 {
+			return nil
+		}
+		return after
+	}), could: makesObjects},
 	"writes each time":              {of: rendering(func(_, out traffic.Objects) { copyAll(out) })},
 	"sees no drift":                 {of: rendering(keepAll)},
 	"changes what it is given":      {of: rendering(func(have, _ traffic.Objects) { annotateAll(have) })},
@@ -81,6 +92,11 @@ func cannotAll(s conformance.Subject) bool {
 	return !f.Headers || !f.Mirrors || !f.Additional
 }
 
+// makesObjects reports whether a router has objects of its own, whose names others may have taken.
+func makesObjects(s conformance.Subject) bool {
+	return slices.ContainsFunc(s.Router.Refs(), func(ref traffic.Ref) bool { return ref.Field == "" })
+}
+
 func hasPeoplesObject(s conformance.Subject) bool { return !s.MakesRoute }
 
 func keepsClients(s conformance.Subject) bool { return s.Sessions != nil }
@@ -99,6 +115,7 @@ type mutant struct {
 	read    func(traffic.Interval, bool) (traffic.Interval, bool)
 	release func(before, after *unstructured.Unstructured) *unstructured.Unstructured
 	claims  bool
+	anyMax  bool
 	stays   bool
 }
 
@@ -107,6 +124,7 @@ func (m mutant) Features() traffic.Features {
 	if m.claims {
 		f.Headers, f.Mirrors, f.Additional = true, true, true
 	}
+	f.AnyMax = f.AnyMax || m.anyMax
 	return f
 }
 
