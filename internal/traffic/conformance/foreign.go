@@ -119,7 +119,11 @@ func distrustsWeights(t testing.TB, s Subject) {
 				}
 				after, problems := s.Router.Render(want, broken)
 				if len(problems) > 0 {
-					continue // it is reported, and left to who wrote it
+					switch bad.(type) { // anything else is left to who wrote it
+					case int64, float64:
+						t.Errorf("%s has the number %v at %s, and that is a problem instead of being corrected: %v", key, bad, at, problems)
+					}
+					continue
 				}
 				check(t, s, want, after)
 				readsBack(t, s, want, after)
@@ -173,7 +177,11 @@ func takesRubbish(t testing.TB, s Subject) {
 				all = append(all, func() {
 					broken := copied(now)
 					broken[key] = at.set(now[key], bad)
-					takes(t, s, want, broken, fmt.Sprintf("%s with %#v in the place of %v at %s", key, bad, value, at))
+					what := fmt.Sprintf("%s with %#v in the place of %v at %s", key, bad, value, at)
+					after := takes(t, s, want, broken, what)
+					if ref.Field == "" && !annotation {
+						restored(t, now[key].Object["spec"], after[key].Object["spec"], what)
+					}
 				})
 			}
 		})
@@ -183,7 +191,18 @@ func takesRubbish(t testing.TB, s Subject) {
 	}
 }
 
-func takes(t testing.TB, s Subject, want traffic.Split, have traffic.Objects, what string) {
+// restored holds the spec of an object of the router's own against what it was. Further fields may stay.
+func restored(t testing.TB, was, is any, what string) {
+	t.Helper()
+	content, _ := is.(map[string]any)
+	for field, value := range was.(map[string]any) {
+		if !reflect.DeepEqual(value, content[field]) {
+			t.Errorf("%s: spec.%s of the router's own object is not restored (-want +got)\n%s", what, field, cmp.Diff(value, content[field]))
+		}
+	}
+}
+
+func takes(t testing.TB, s Subject, want traffic.Split, have traffic.Objects, what string) traffic.Objects {
 	t.Helper()
 	before := copied(have)
 	after, problems := s.Router.Render(want, have)
@@ -222,6 +241,7 @@ func takes(t testing.TB, s Subject, want traffic.Split, have traffic.Objects, wh
 	if !reflect.DeepEqual(before, have) {
 		t.Errorf("%s: what was given is changed (-before +after)\n%s", what, cmp.Diff(before, have))
 	}
+	return after
 }
 
 // leavesOthers: an object with the name of one that the router makes, which belongs to another controller, stays as it is and shows no weight.

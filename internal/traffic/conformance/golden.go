@@ -90,6 +90,9 @@ func (s *stage) play(t *testing.T, d *datadriven.TestData) (string, error) {
 		if again, _ := router.Render(want, copied(after)); len(difference(after, again)) > 0 {
 			return "", fmt.Errorf("rendering it again changes it")
 		}
+		if read, ok := router.Weight(want, after); len(problems) == 0 && (!ok || read.Least > want.Canary.Weight || read.Most < want.Canary.Weight) {
+			return "", fmt.Errorf("a weight of %d is rendered, and reads as %v, %t", want.Canary.Weight, read, ok)
+		}
 	default:
 		return "", fmt.Errorf("unknown command %q", d.Cmd)
 	}

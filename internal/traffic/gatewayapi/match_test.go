@@ -43,6 +43,10 @@ func TestMatchesOfHTTP(t *testing.T) {
 			match: "{headers: [{name: A, value: abc}]}", condition: "headers: [{header: A, value: {kind: regex, value: b}}]",
 			problem: `a rule asks for the header A already, as Exact "abc", which cannot be combined with regex "b": use another header`,
 		},
+		"an expression that is the same text": {
+			match: "{headers: [{name: A, type: RegularExpression, value: a.c}]}", condition: "headers: [{header: A, value: {kind: exact, value: a.c}}]",
+			problem: `a rule asks for the header A already, as RegularExpression "a.c", which cannot be combined with exact "a.c": use another header`,
+		},
 		"a path below": {
 			match: "{path: {value: /a}}", condition: "path: {kind: prefix, value: /a/b}",
 			want: "{path: {type: PathPrefix, value: /a/b}}",
@@ -74,6 +78,10 @@ func TestMatchesOfHTTP(t *testing.T) {
 		},
 		"a method": {
 			match: "{}", condition: "method: {kind: exact, value: GET}",
+			want: "{path: {type: PathPrefix, value: /}, method: GET}",
+		},
+		"the same method": {
+			match: "{method: GET}", condition: "method: {kind: exact, value: GET}",
 			want: "{path: {type: PathPrefix, value: /}, method: GET}",
 		},
 		"another method": {

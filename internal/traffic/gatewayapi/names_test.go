@@ -32,6 +32,17 @@ func TestNamesOfRules(t *testing.T) {
 	}
 }
 
+// A name that fits is repeated as it is, and no more is cut off a longer one than has to be.
+func TestTheLongestNameThatIsRepeated(t *testing.T) {
+	fits := strings.Repeat("w", 140)
+	for name, whole := range map[string]bool{"web": true, fits: true, fits + "w": false, "we.b": false} {
+		prefix := namePrefix(traffic.Owner{Namespace: "shop", Name: name})
+		if cut := strings.TrimSuffix(strings.TrimPrefix(prefix, "sluice.shop."), "."); (cut == name) != whole || !whole && !strings.HasPrefix(cut, strings.ReplaceAll(name[:min(len(name), 140)], ".", "-")+"-") {
+			t.Errorf("the rules of %s begin with %s", name, prefix)
+		}
+	}
+}
+
 // A route of which all rules are a Rollout's own has none when they are removed, not no list: that would be a patch by which the API server makes a rule of its own
 // for all requests, without a backend.
 func TestARouteWithoutRulesKeepsItsList(t *testing.T) {

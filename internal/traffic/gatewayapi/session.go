@@ -307,8 +307,7 @@ func (r *route) dropSessions(s spec.Sessions, want traffic.Split) {
 
 // isSession reports whether all matches of a rule go by a cookie of one of these names, as those of sessions do.
 func isSession(of rule, cookies []string) bool {
-	list, _ := of["matches"].([]any)
-	return len(list) > 0 && !slices.ContainsFunc(matchesOf(of), func(match map[string]any) bool {
+	return !slices.ContainsFunc(matchesOf(of), func(match map[string]any) bool {
 		return !slices.ContainsFunc(listOf(match["headers"]), func(h map[string]any) bool {
 			value, _ := h["value"].(string)
 			return h["name"] == "Cookie" && h["type"] == regular && strings.HasSuffix(value, afterCookie) && slices.ContainsFunc(cookies, func(name string) bool {

@@ -109,7 +109,6 @@ func (r router) releaseRule(object *unstructured.Unstructured) *unstructured.Uns
 	for _, subset := range subsetsOf(out) {
 		setHash(subset, "")
 	}
-	annotations = out.GetAnnotations()
 	delete(annotations, v1alpha1.ManagedByAnnotation)
 	if len(annotations) == 0 {
 		annotations = nil

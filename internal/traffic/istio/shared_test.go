@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
@@ -70,5 +71,32 @@ func TestWeightsOfClients(t *testing.T) {
 		if shown != row.shown || shown && read != (traffic.Interval{Least: row.want, Most: row.want}) {
 			t.Errorf("%s: it reads as %v, %t; want %d, %t", name, read, shown, row.want, row.shown)
 		}
+	}
+}
+
+// Two templates of an experiment that share a Service have one destination, which has the weight of the first.
+func TestTemplatesThatShareAService(t *testing.T) {
+	have := traffic.Objects{}
+	key := traffic.KeyOf(add(have, istio.VirtualService, "web", map[string]any{"http": []any{map[string]any{"route": routeOf("s:100 c:0")}}}))
+	want := traffic.Split{
+		Max: 100, Stable: traffic.Destination{Service: "s", Weight: 60}, Canary: traffic.Destination{Service: "c", Weight: 20},
+		Additional: []traffic.Destination{{Service: "e", Weight: 10}, {Service: "e", Weight: 10}},
+	}
+	r := istio.New(traffic.Owner{Namespace: "shop", Name: "web"}, oneService(), spec.Policy{})
+	once, problems := r.Render(want, have)
+	twice, _ := r.Render(want, once)
+	if len(problems) > 0 || twice[key] != once[key] {
+		t.Errorf("rendering it again changes it, or there are problems: %v\n%v\n%v", problems, once[key], twice[key])
+	}
+}
+
+// What returns to the stable version is what both versions have, and nothing of what is not theirs.
+func TestReturnAddsNothing(t *testing.T) {
+	o := add(traffic.Objects{}, istio.VirtualService, "web", map[string]any{"http": []any{map[string]any{"route": routeOf("s:40 c other:60")}}})
+	o.SetAnnotations(map[string]string{v1alpha1.IstioNotesAnnotation: `{"shop/web":{"services":["c"],"stable":"s"}}`})
+	after := istio.New(traffic.Owner{Namespace: "shop", Name: "web"}, oneService(), spec.Policy{}).(traffic.Returner).Return(o)
+	routes, _, _ := unstructured.NestedSlice(after.Object, "spec", "http")
+	if diff := cmp.Diff(routeOf("s:40 c other:60"), routes[0].(map[string]any)["route"]); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

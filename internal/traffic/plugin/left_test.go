@@ -81,6 +81,10 @@ func TestNamed(t *testing.T) {
 func TestOwners(t *testing.T) {
 	name := types.NamespacedName{Namespace: "shop", Name: "web/acme/edge"}
 	asked, returned := Asked{Plugin: "acme/edge", Max: 100, Weight: 50}, Asked{Plugin: "acme/edge", Max: 100}
+	services, _, _ := unstructured.NestedSlice(Left(name, Asked{Canary: "c", Stable: "s"}, returned).Object, "spec", "services")
+	if diff := cmp.Diff([]any{map[string]any{"service": "c"}, map[string]any{"service": "s"}}, services); diff != "" {
+		t.Errorf("the Services of one that was left (-want +got)\n%s", diff)
+	}
 	for what, row := range map[string]struct {
 		object *unstructured.Unstructured
 		want   []types.NamespacedName
@@ -91,6 +95,32 @@ func TestOwners(t *testing.T) {
 	} {
 		if diff := cmp.Diff(row.want, Owners(row.object)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", what, diff)
+		}
+	}
+}
+
+// What the plugin was asked for last is in force, whatever else someone writes there is not.
+func TestInForce(t *testing.T) {
+	name := types.NamespacedName{Namespace: "shop", Name: "web/acme/edge"}
+	asked := Asked{Plugin: "acme/edge", Max: 100, Weight: 50, Managed: []string{"beta"}}
+	with := func(spec any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	}
+	for what, row := range map[string]struct {
+		object *unstructured.Unstructured
+		want   bool
+	}{
+		"what was asked":   {with(map[string]any{"asked": Text(asked)}), true},
+		"one that is left": {Left(name, asked, asked), true},
+		"nothing":          {with(map[string]any{}), false},
+		"an empty text":    {with(map[string]any{"asked": ""}), false},
+		"no JSON":          {with(map[string]any{"asked": "x"}), false},
+		"no text":          {with(map[string]any{"asked": int64(7)}), false},
+		"no spec":          {with("x"), false},
+	} {
+		got, ok := InForce(row.object)
+		if diff := cmp.Diff(asked, got); ok != row.want || ok && diff != "" {
+			t.Errorf("%s: %t, want %t (-want +got)\n%s", what, ok, row.want, diff)
 		}
 	}
 }
