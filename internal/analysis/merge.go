@@ -24,16 +24,18 @@ func Run(a spec.Analysis, known Templates, from Source) (v1alpha1.AnalysisRunSpe
 
 // Check finds what is wrong with an analysis and its templates, as far as can be told before it is run.
 func Check(a spec.Analysis, known Templates, ro *v1alpha1.Rollout) []spec.Problem {
-	m := merger{analysis: a, from: Source{Rollout: ro}, early: true}
-	m.merge(known)
-	return m.problems
+	return checked(a, known, ro).problems
 }
 
 // Warn finds what an analysis probably should not ask for, and does all the same.
 func Warn(a spec.Analysis, known Templates, ro *v1alpha1.Rollout) []spec.Problem {
-	m := merger{analysis: a, from: Source{Rollout: ro}, early: true}
+	return checked(a, known, ro).warnings
+}
+
+func checked(a spec.Analysis, known Templates, ro *v1alpha1.Rollout) *merger {
+	m := &merger{analysis: a, from: Source{Rollout: ro}, early: true}
 	m.merge(known)
-	return m.warnings
+	return m
 }
 
 // merger puts templates together.

@@ -61,6 +61,19 @@ func TestAnExperimentAfterTheLastStepIsNone(t *testing.T) {
 	}
 }
 
+// A template with a weight of 0 gets no traffic, and is named to no router.
+func TestATemplateWithoutAWeightGetsNoTraffic(t *testing.T) {
+	for weight, want := range map[string]int{"w10": 1, "w0": 0} {
+		o := played(t, fmt.Sprintf(`rollout web replicas=4 router=gateway port=80 steps="experiment canary:canary:%s for 1m delay 0; pause"`, weight), "settle", "set image v2", "advance 30s")
+		if o.Rollout.Status.Canary.CurrentExperiment == "" {
+			t.Fatalf("with %s no Experiment runs", weight)
+		}
+		if got := len(o.Rollout.Status.Canary.Weights.Additional); got != want {
+			t.Errorf("with %s, %d templates get traffic, want %d", weight, got, want)
+		}
+	}
+}
+
 // sending are what two passes see: that which names an Experiment's pods in the status, and that which sends them traffic.
 func sending(t *testing.T) (names, sends plan.Observed) {
 	t.Helper()

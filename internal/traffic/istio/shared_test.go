@@ -39,6 +39,20 @@ func TestAnothersManagedRouteStays(t *testing.T) {
 	}
 }
 
+// An experiment of which two templates share a Service has one destination for it.
+func TestADestinationIsAddedOnce(t *testing.T) {
+	have := traffic.Objects{}
+	before := add(have, istio.VirtualService, "web", map[string]any{"http": []any{map[string]any{"route": routeOf("s:90 c:10")}}})
+	want := traffic.Split{
+		Max: 100, Stable: traffic.Destination{Service: "s", Weight: 85}, Canary: traffic.Destination{Service: "c", Weight: 10},
+		Additional: []traffic.Destination{{Service: "e", Weight: 5}, {Service: "e", Weight: 5}},
+	}
+	after, _ := istio.New(traffic.Owner{Namespace: "shop", Name: "web"}, oneService(), spec.Policy{}).Render(want, have)
+	if got := routeText(after[traffic.KeyOf(before)]); got != "s:85 c:10 e:5" {
+		t.Errorf("the destinations are %s", got)
+	}
+}
+
 // Whichever client wrote a weight, it is read if it is one.
 func TestWeightsOfClients(t *testing.T) {
 	for name, row := range map[string]struct {

@@ -31,6 +31,20 @@ func TestForm(t *testing.T) {
 	}
 }
 
+// TestTheServiceIsRestored: a TrafficSplit that was made one of another Service by hand splits the requests to that one.
+func TestTheServiceIsRestored(t *testing.T) {
+	r := New(traffic.Owner{Namespace: "shop", Name: "web", UID: types.UID("1")}, spec.SMI{})
+	split := traffic.Split{Max: 100, Stable: traffic.Destination{Service: "s", Weight: 80}, Canary: traffic.Destination{Service: "c", Weight: 20}}
+	key := r.Refs()[0].Key()
+	rendered, _ := r.Render(split, nil)
+	edited := rendered[key].DeepCopy()
+	edited.Object["spec"].(map[string]any)["service"] = "other"
+	after, _ := r.Render(split, traffic.Objects{key: edited})
+	if got := after[key].Object["spec"].(map[string]any)["service"]; got != "s" {
+		t.Errorf("it splits what comes for %v", got)
+	}
+}
+
 // TestLargeWeights: whatever the API server stores in 32 bits reads as it is, as a number and as a text.
 func TestLargeWeights(t *testing.T) {
 	const large = 1<<30 + 1
