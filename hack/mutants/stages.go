@@ -53,12 +53,14 @@ func withoutSuites(dir string, patterns []string) ([]string, error) {
 }
 
 // stages are the fast tests, the cheapest first: the tests of the engines without disturbed transcripts; about 2,000 seeded histories of tier one, whose
-// decisions are recorded; the explorer's regressions; the smallest worlds, searched to their end; and the transcripts with crashes at some of their
-// writes and with stale views. The disturbed transcripts, all of which take as long as the other stages together, kill almost nothing that these let live.
+// decisions are recorded; the explorer's regressions; what is recorded of all small worlds; the smallest of them, searched to their end; and the
+// transcripts with crashes at some of their writes and with stale views. The disturbed transcripts, all of which take as long as the other stages
+// together, kill almost nothing that these let live.
 var stages = []stage{
 	{"tests", engines, []string{"-test.skip=Anywhere$"}},
 	{"histories", []string{"./internal/sim/explore"}, []string{"-test.run=^TestExplore(Routed|Hands|HandsRouted|Experiments|Plugins|PluginsRouted)?$", "-seeds=800", "-brief"}},
 	{"regressions", []string{"./internal/sim/explore"}, []string{"-test.run=^TestRegressions$", "-brief"}},
+	{"decisions in worlds", []string{"./internal/sim/check"}, []string{"-test.run=^TestDecisions$"}},
 	{"small worlds", []string{"./internal/sim/check"}, []string{"-test.run=^TestSmallWorlds$"}},
 	{"disturbed transcripts", []string{"./internal/plan", "./internal/experiment"}, []string{"-test.run=Anywhere$", "-crash-every=4", "-stale-every=48"}},
 }

@@ -404,6 +404,21 @@ func TestWhatServesHasNoDeadline(t *testing.T) {
 	}
 }
 
+// Old versions lose their pods although no other version serves, if none is to: blue-green keeps them otherwise, where its stable version is gone.
+func TestOldVersionsGoWhereNobodyIsToServe(t *testing.T) {
+	const rollout = `rollout web replicas=1 services="web-active web-preview" blueGreen=web-active preview=web-preview autoPromotion=false scaleDownDelay=0`
+	for scale, want := range map[string]int32{"scale 1": 2, "scale 0": 0} {
+		o := played(t, rollout, "settle", "set image v2", "settle", "delete replicaset v1", "break v3", scale, "set image v3", "settle")
+		var pods int32
+		for _, rs := range o.ReplicaSets {
+			pods += *rs.Spec.Replicas
+		}
+		if pods != want {
+			t.Errorf("%s: %d pods, want %d", scale, pods, want)
+		}
+	}
+}
+
 // A step with a number of pods ends when the stable version has all of its pods, and none that are still to go.
 func TestAStepAwaitsTheStableVersion(t *testing.T) {
 	o := ready(played(t, `rollout web replicas=4 router=gateway steps="scale 1; pause"`, "settle", "set image v2"))

@@ -23,7 +23,7 @@ type Move struct {
 // stable version's available pods can carry, at once if no more than the tolerated number is missing. So an abort never waits for
 // the last pod of a stable version, nor a good canary for a broken one.
 func (m Move) Next() int32 {
-	if m.Unseen && !m.Ready && m.Want >= m.Now && m.Replicas > 0 {
+	if m.Unseen && m.Want >= m.Now && m.Replicas > 0 {
 		m.Now = min(m.Now, portion(m.Max, m.Canary, m.Replicas))
 	}
 	switch {

@@ -26,6 +26,7 @@ func TestMove(t *testing.T) {
 		"down, nobody on either side":               {func(m *Move) { m.Now, m.Canary, m.Stable = 60, 0, 0 }, 60},
 		"down, by a part":                           {func(m *Move) { m.Now, m.Want, m.Canary, m.Stable = 60, 50, 6, 3 }, 50},
 		"back, with the pods for it":                {func(m *Move) { m.Now, m.Want, m.Canary, m.Ready, m.Unseen = 40, 40, 4, true, true }, 40},
+		"back, with as few as the step asks for":    {func(m *Move) { m.Now, m.Want, m.Canary, m.Ready, m.Unseen = 40, 40, 1, true, true }, 40},
 		"back, without: what can be carried":        {func(m *Move) { m.Now, m.Want, m.Canary, m.Unseen = 40, 40, 3, true }, 30},
 		"back and up, pod by pod":                   {func(m *Move) { m.Now, m.Want, m.Canary, m.Unseen, m.Gradual = 40, 60, 3, true, true }, 30},
 		"back and down, nobody there":               {func(m *Move) { m.Now, m.Want, m.Canary, m.Stable, m.Unseen = 60, 40, 3, 0, true }, 60},

@@ -15,6 +15,22 @@ import (
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
 
+// A ReplicaSet without a number of pods has one, as Kubernetes reads it, and is scaled like any other.
+func TestAReplicaSetWithoutANumber(t *testing.T) {
+	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web-1"}}
+	w := world.New(world.Observed{Rollout: &v1alpha1.Rollout{}, ReplicaSets: []*appsv1.ReplicaSet{set}}, spec.Rollout{Strategy: spec.Canary{}})
+	j := &change.Journal{}
+	d := draft.New(w, progress.New(w, j), j)
+	d.Scale(w.New, 1, "that is what it has")
+	if d.IsEdited(w.New) {
+		t.Error("it is given the one pod that it has")
+	}
+	d.Scale(w.New, 3, "three are wanted")
+	if got := d.Edited(w.New).Spec.Replicas; got == nil || *got != 3 {
+		t.Errorf("it is given %v pods, not 3", got)
+	}
+}
+
 // A delay that goes on gets the length that the field has now, counted from its beginning. One that is over does not begin again, whatever becomes of
 // the field.
 func TestDelays(t *testing.T) {

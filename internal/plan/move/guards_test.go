@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-delivery/sluice/internal/change"
 	"github.com/sluice-delivery/sluice/internal/plan/draft"
 	"github.com/sluice-delivery/sluice/internal/plan/progress"
+	"github.com/sluice-delivery/sluice/internal/plan/target"
 	"github.com/sluice-delivery/sluice/internal/plan/world"
 	"github.com/sluice-delivery/sluice/internal/spec"
 )
@@ -108,6 +109,47 @@ func TestRoutersAreHeldOnceTheyAreWritten(t *testing.T) {
 		r.holdForNobody(nil)
 		if r.draft.Held != held {
 			t.Errorf("with the weights %v they are held: %t", weights, r.draft.Held)
+		}
+	}
+}
+
+// Routers that do not show the recorded weight are told another only if the stable version can carry the rest, or the canary is ready for all of it.
+func TestRoutersAreHeldForTheStableVersion(t *testing.T) {
+	for name, row := range map[string]struct {
+		stable   int32
+		inForce  bool
+		want, to int32
+		held     bool
+	}{
+		"part of the way, with too few pods of the stable version": {5, false, 50, 20, true},
+		"part of the way, with its pods":                           {8, false, 50, 20, false},
+		"all the way":                                              {5, false, 50, 50, false},
+		"where they show it":                                       {5, true, 50, 20, false},
+	} {
+		r := small{replicas: 10, pods: map[string]int32{"new": 2, "stable": row.stable}, selects: map[string]string{"stable": "stable", "canary": "new"}}.byWeight()
+		r.split.InForce = row.inForce
+		r.holdRouters(&weight{want: row.want, to: row.to})
+		if r.draft.Held != row.held {
+			t.Errorf("%s: they are held: %t", name, r.draft.Held)
+		}
+	}
+}
+
+// A Service that carries traffic to a superseded version is taken over by the new one only where the stable version should have pods and has none.
+func TestWhoTakesOverFromASupersededVersion(t *testing.T) {
+	for name, row := range map[string]struct {
+		replicas, stable int32
+		waits            bool
+	}{
+		"the stable version serves":        {1, 1, true},
+		"the stable version is down":       {1, 0, false},
+		"no version is to have pods still": {0, 0, true},
+	} {
+		s := small{replicas: row.replicas, pods: map[string]int32{"new": 1, "stable": row.stable, "older": 1}, selects: map[string]string{"stable": "stable", "canary": "older"}}
+		r := s.byWeight()
+		r.split.Now, r.split.InForce = 20, true
+		if missing := r.awaitsNoWeight(target.Selection{Service: "canary", Version: r.world.New}); (missing != "") != row.waits {
+			t.Errorf("%s: the canary Service waits for %q", name, missing)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/sluice-delivery/sluice/internal/sim/decided"
 )
 
 var (
@@ -100,9 +102,9 @@ func explore(t *testing.T, kind Trial, count uint64) {
 				if n >= *first+count {
 					return
 				}
-				made, subject := newDecisions(), Real
+				made, subject := decided.New(), Real
 				if record != nil {
-					subject = made.subject()
+					subject = honest(made)
 				}
 				if fault := Play(Trial{Seed: n, Routed: kind.Routed, Shell: kind.Shell, Standby: kind.Shell && (*standby || !kind.Routed && n%2 == 0), Experiments: kind.Experiments, Hands: kind.Hands, Hostile: kind.Hostile, Plugins: kind.Plugins, Late: kind.Late}, subject, nil); fault != nil {
 					failed.Add(1)
@@ -110,7 +112,7 @@ func explore(t *testing.T, kind Trial, count uint64) {
 						fault = Shrink(fault, Real)
 					}
 					t.Error(fault)
-				} else if record != nil && !record.add(n, made.sum()) && *brief {
+				} else if record != nil && !record.add(n, made.Sum()) && *brief {
 					failed.Add(1)
 				}
 			}
