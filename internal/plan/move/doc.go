@@ -33,9 +33,6 @@ type scene struct {
 
 // kept are the rules of a list without the one that is left out.
 func kept[F any](by scene, rules []rule[F]) []rule[F] {
-	if by.without == "" {
-		return rules
-	}
 	return slices.DeleteFunc(slices.Clone(rules), func(r rule[F]) bool { return strings.HasSuffix(by.without, "/"+r.id) })
 }
 
