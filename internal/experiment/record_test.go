@@ -26,6 +26,7 @@ func TestStatusesSteerNoTerminal(t *testing.T) {
 	ex.Spec.Templates = []v1alpha1.TemplateSpec{{Name: "\x1b[2J\u202eevil"}, {Name: "\x1b[2J\u202eevil"}}
 	ex.Status.Phase = v1alpha1.AnalysisPhaseRunning
 	ex.Status.AnalysisRuns = []v1alpha1.ExperimentAnalysisRunStatus{{Name: "a", AnalysisRun: "a-1", Message: "forged \x1b[31m"}}
+	ex.Status.TemplateStatuses = []v1alpha1.TemplateStatus{{Name: ex.Spec.Templates[0].Name, Status: v1alpha1.TemplateStatusError, Message: "forged \x1b[31m"}}
 	run.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(ex, v1alpha1.GroupVersion.WithKind(v1alpha1.KindExperiment))}
 	run.Status.Phase, run.Status.Message = v1alpha1.AnalysisPhaseFailed, "the server says \x1b[31m"
 	seen := experiment.Observed{Now: time.Unix(60, 0), Experiment: ex, AnalysisRuns: []*v1alpha1.AnalysisRun{run}}
@@ -44,6 +45,9 @@ func TestStatusesSteerNoTerminal(t *testing.T) {
 	}
 	for _, a := range s.AnalysisRuns {
 		texts = append(texts, a.Message)
+	}
+	for _, of := range s.TemplateStatuses {
+		texts = append(texts, of.Message)
 	}
 	if text := strings.Join(texts, "\n"); strings.ContainsFunc(text, clean.IsHidden) || !strings.Contains(text, `the server says \u001b`) {
 		t.Errorf("the status says %q", text)
