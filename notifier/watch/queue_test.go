@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Events that were there when the notifier started have their turn, although there is always another one that is looked at again.
+// Events that were there when the notifier started have their turn, although there is always another one that is reconciled again.
 func TestWhatWasThereAtTheStartHasItsTurn(t *testing.T) {
 	q := newQueue("events", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)).(priorityqueue.PriorityQueue[reconcile.Request])
 	t.Cleanup(q.ShutDown)

@@ -150,7 +150,7 @@ func instanceSelector(id string) labels.Selector {
 const workers = 4
 
 // newQueue returns a queue that serves namespaces in turn. In controller-runtime's own, what was there at the start waits until nothing else is
-// left to do, which may be never: events for which there is no room are looked at again and again.
+// left to do, which may be never: events for which there is no room are reconciled again and again.
 func newQueue(_ string, limit workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return fair.NewQueue(fair.Options{Clock: clock.RealClock{}, Workers: workers, Limiter: limit})
 }
