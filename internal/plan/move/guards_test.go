@@ -62,7 +62,7 @@ func (s small) byWeight() *ByWeight {
 	return r
 }
 
-// A Service whose version has no pods is lent to one that has some, and left alone where somebody answers.
+// A Service whose version has no pods is lent to one that has some, and left alone where someone answers.
 func TestWhoStandsIn(t *testing.T) {
 	for name, row := range map[string]struct {
 		pods    map[string]int32
