@@ -132,9 +132,7 @@ func (r router) render(want traffic.Split, before *unstructured.Unstructured) (a
 			before.GetName(), mostPaths, root)
 	}
 	after = before.DeepCopy()
-	if content, ok := after.Object["spec"].(map[string]any); ok && len(rules) > 0 {
-		content["rules"] = rules
-	}
+	after.Object["spec"].(map[string]any)["rules"] = rules // one of them leads to the root Service
 	r.annotate(after, noted, wanted)
 	if reflect.DeepEqual(before.Object, after.Object) {
 		return before, ""

@@ -57,3 +57,22 @@ func TestWeightsThatOverflow(t *testing.T) {
 		t.Errorf("the weight reads as %v", read)
 	}
 }
+
+// The ApisixRoute of a header route is for HTTP: streams of the one that it is made from stay there.
+func TestAHeaderRouteHasNoStreams(t *testing.T) {
+	r := apisix.New(traffic.Owner{Namespace: "shop", Name: "web", UID: "1"}, spec.Apisix{Field: "apisix", RouteField: "apisix.route.name", Route: "web", Managed: []string{"beta"}})
+	objects := conformance.Parse(t, `{apiVersion: apisix.apache.org/v2, kind: ApisixRoute, metadata: {name: web}, spec: {stream: [{name: tcp}], http: [
+  {name: web, backends: [{serviceName: web-canary}, {serviceName: web-stable}]}]}}`, "shop")
+	after, problems := r.Render(traffic.Split{
+		Max: 100, Stable: traffic.Destination{Service: "web-stable", Weight: 80}, Canary: traffic.Destination{Service: "web-canary", Weight: 20},
+		Routes: []traffic.Route{traffic.HeaderRoute{Name: "beta", Match: []traffic.HeaderMatch{{Header: "X-Beta", Value: traffic.StringMatch{Kind: traffic.Exact, Value: "yes"}}}}},
+	}, objects)
+	if len(problems) > 0 || len(after) != 2 {
+		t.Fatalf("rendered are %d objects, and the problems are %v", len(after), problems)
+	}
+	for key, o := range after {
+		if _, streams := o.Object["spec"].(map[string]any)["stream"]; streams != (key.Name == "web") {
+			t.Errorf("%s has streams: %t", key.Name, streams)
+		}
+	}
+}

@@ -86,17 +86,15 @@ func (o *object) noteList(w spec.CustomWeights, list []any, parts []part) {
 func (r router) Return(before *unstructured.Unstructured) *unstructured.Unstructured {
 	o := open(r.owner, before)
 	for _, n := range o.was.Weights {
-		if n.In == "" {
-			n.returnFields(o.object.Object)
-			continue
-		}
 		weight, err := fieldpath.Parse(n.Weight)
-		if err != nil || len(n.Stable) == 0 || len(n.Canary) == 0 {
-			continue
-		}
-		for _, place := range placesOf(n.In, o.object.Object) {
-			if list, ok := place.List(); ok {
-				n.returnList(weight, list)
+		switch {
+		case n.In == "":
+			n.returnFields(o.object.Object)
+		case err == nil && len(n.Stable) > 0: // without the canary's entry, none is told from the stable one's
+			for _, place := range placesOf(n.In, o.object.Object) {
+				if list, ok := place.List(); ok {
+					n.returnList(weight, list)
+				}
 			}
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/traffic"
 )
 
@@ -40,6 +42,20 @@ func TestTheLongestNameThatIsRepeated(t *testing.T) {
 		if cut := strings.TrimSuffix(strings.TrimPrefix(prefix, "sluice.shop."), "."); (cut == name) != whole || !whole && !strings.HasPrefix(cut, strings.ReplaceAll(name[:min(len(name), 140)], ".", "-")+"-") {
 			t.Errorf("the rules of %s begin with %s", name, prefix)
 		}
+	}
+}
+
+// A rule without backendRefs has none afterwards either.
+func TestARuleWithoutBackendsStays(t *testing.T) {
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"rules": []any{
+		map[string]any{"name": "redirect"}, map[string]any{"backendRefs": []any{map[string]any{"name": "s"}, map[string]any{"name": "c"}}},
+	}}}}
+	o.SetGroupVersionKind(GVK("HTTPRoute"))
+	o.SetAnnotations(map[string]string{v1alpha1.GatewayAPINotesAnnotation: `{"shop/web":{"services":{"c":[]},"stable":"s"}}`})
+	released := router{owner: traffic.Owner{Namespace: "shop", Name: "web"}}.Release(o)
+	rules, _, _ := unstructured.NestedSlice(released.Object, "spec", "rules")
+	if diff := cmp.Diff(map[string]any{"name": "redirect"}, rules[0]); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

@@ -155,10 +155,7 @@ func (r *route) withCookie(of rule, in spec.GatewayRoute, want traffic.Split, va
 		case takesRules(in) && takenByHeader(match, want.Routes):
 			continue
 		}
-		narrow, problem := httpMatch(match, traffic.RequestMatch{Headers: []traffic.HeaderMatch{cookie}})
-		if problem != "" {
-			return nil, problem
-		}
+		narrow, _ := httpMatch(match, traffic.RequestMatch{Headers: []traffic.HeaderMatch{cookie}}) // which it does not ask for yet
 		theirs, some := r.otherRules(m, narrowing{of, match, narrow, false}, func(other rule) bool {
 			return !slices.ContainsFunc(sources, func(source rule) bool { return same(source, other) })
 		})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/spec"
@@ -102,15 +103,47 @@ func TestTemplatesThatShareAService(t *testing.T) {
 	if len(problems) > 0 || twice[key] != once[key] {
 		t.Errorf("rendering it again changes it, or there are problems: %v\n%v\n%v", problems, once[key], twice[key])
 	}
+	add(have, istio.VirtualService, "web", map[string]any{"http": []any{map[string]any{"route": routeOf("s.shop.svc:100 c.shop.svc:0")}}})
+	once, _ = r.Render(want, have)
+	routes, _, _ := unstructured.NestedSlice(once[key].Object, "spec", "http")
+	if diff := cmp.Diff(routeOf("s.shop.svc:70 c.shop.svc:20 e:10"), routes[0].(map[string]any)["route"]); diff != "" {
+		t.Errorf("where the Services have their namespace (-want +got)\n%s", diff)
+	}
 }
 
-// What returns to the stable version is what both versions have, and nothing of what is not theirs.
+// What returns to the stable version is what both versions have, and nothing of what is not theirs. What is no weight counts as none.
 func TestReturnAddsNothing(t *testing.T) {
-	o := add(traffic.Objects{}, istio.VirtualService, "web", map[string]any{"http": []any{map[string]any{"route": routeOf("s:40 c other:60")}}})
-	o.SetAnnotations(map[string]string{v1alpha1.IstioNotesAnnotation: `{"shop/web":{"services":["c"],"stable":"s"}}`})
-	after := istio.New(traffic.Owner{Namespace: "shop", Name: "web"}, oneService(), spec.Policy{}).(traffic.Returner).Return(o)
-	routes, _, _ := unstructured.NestedSlice(after.Object, "spec", "http")
-	if diff := cmp.Diff(routeOf("s:40 c other:60"), routes[0].(map[string]any)["route"]); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+	for canary, total := range map[any]int64{nil: 40, int64(15): 55, "x": 40, int64(-7): 40, int64(90): 100} {
+		route := routeOf("s:40 c other:60")
+		route[1].(map[string]any)["weight"] = canary
+		o := add(traffic.Objects{}, istio.VirtualService, "web", map[string]any{"http": []any{map[string]any{"route": route}}})
+		o.SetAnnotations(map[string]string{v1alpha1.IstioNotesAnnotation: `{"shop/web":{"services":["c"],"stable":"s"}}`})
+		after := istio.New(traffic.Owner{Namespace: "shop", Name: "web"}, oneService(), spec.Policy{}).(traffic.Returner).Return(o)
+		routes, _, _ := unstructured.NestedSlice(after.Object, "spec", "http")
+		list := routes[0].(map[string]any)["route"].([]any)
+		if stable := list[0].(map[string]any)["weight"]; stable != total {
+			t.Errorf("with %v for the canary, the stable version gets %v, not %d", canary, stable, total)
+		}
+		if left := list[1].(map[string]any)["weight"]; left != nil && left != int64(0) {
+			t.Errorf("with %v for the canary, %v of it is left", canary, left)
+		}
+	}
+}
+
+// A DestinationRule is that of one Rollout, and a VirtualService may have notes of several.
+func TestOwners(t *testing.T) {
+	objects := traffic.Objects{}
+	rule, service := add(objects, istio.DestinationRule, "web", nil), add(objects, istio.VirtualService, "web", nil)
+	for _, o := range []*unstructured.Unstructured{rule, service} {
+		o.SetAnnotations(map[string]string{v1alpha1.ManagedByAnnotation: "web", v1alpha1.IstioNotesAnnotation: `{"shop/other":{"stable":"s"},"edge/web":{"stable":"s"}}`})
+	}
+	name := func(namespace, name string) types.NamespacedName {
+		return types.NamespacedName{Namespace: namespace, Name: name}
+	}
+	if diff := cmp.Diff([]types.NamespacedName{name("shop", "web")}, istio.Owners(rule)); diff != "" {
+		t.Errorf("of the DestinationRule (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]types.NamespacedName{name("edge", "web"), name("shop", "other")}, istio.Owners(service)); diff != "" {
+		t.Errorf("of the VirtualService (-want +got)\n%s", diff)
 	}
 }

@@ -120,6 +120,12 @@ func TestEventsAreThoseOfTheNamingRouter(t *testing.T) {
 			}
 		})
 	}
+	ro.Spec.Strategy.Canary.TrafficRouting.SMI = &v1alpha1.SMITrafficRouting{}
+	ro.Spec.Strategy.Canary.TrafficRouting.Ambassador = &v1alpha1.AmbassadorTrafficRouting{Mappings: []string{"gone"}}
+	if troubles := routers.Troubles(ro, nil); len(troubles) != 1 || troubles[0].Reason != "AmbassadorMappingNotFound" {
+		t.Errorf("of a Mapping that does not exist: %+v", troubles)
+	}
+	ro.Spec.Strategy.Canary.TrafficRouting.SMI, ro.Spec.Strategy.Canary.TrafficRouting.Ambassador = nil, nil
 	mapping := sim.Mapping("web-canary", "web-canary", "")
 	want := []traffic.Event{{Warning: true, Reason: "CanaryMappingCleanupError", Message: `Error deleting canary mapping "web-canary": no`}}
 	if diff := cmp.Diff(want, routers.FailureEvents(ro, mapping, nil, "no")); diff != "" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -58,6 +59,39 @@ func TestOwners(t *testing.T) {
 	owners := routers.Owners(route, spec.Policy{})
 	if len(owners) != 128 || owners[0] != (types.NamespacedName{Namespace: "edge", Name: "r000"}) {
 		t.Errorf("of a thousand owners %d are believed, want 128", len(owners))
+	}
+}
+
+// A Rollout that two routers name in one object is one owner.
+func TestAnOwnerOfTwoRouters(t *testing.T) {
+	yes := true
+	ingress := &unstructured.Unstructured{}
+	ingress.SetAPIVersion("networking.k8s.io/v1")
+	ingress.SetKind("Ingress")
+	ingress.SetNamespace("shop")
+	ingress.SetName("web")
+	ingress.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindRollout, Name: "web", UID: "1", Controller: &yes}})
+	ingress.SetAnnotations(map[string]string{v1alpha1.ManagedALBAnnotationsAnnotation: `{"web":["alb.ingress.kubernetes.io/actions.s"],"other":["alb.ingress.kubernetes.io/actions.o"]}`})
+	owners := routers.Owners(ingress, spec.Policy{})
+	slices.SortFunc(owners, func(a, b types.NamespacedName) int { return strings.Compare(a.Name, b.Name) })
+	if len(owners) != 2 || owners[0].Name != "other" || owners[1].Name != "web" {
+		t.Errorf("owners are %v, want other and web", owners)
+	}
+}
+
+// A kind that routers write is written by its name alone, and another one with its group and version.
+func TestFormatKey(t *testing.T) {
+	key := traffic.Key{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}}
+	for gvk, want := range map[schema.GroupVersionKind]string{
+		{Group: "networking.istio.io", Version: "v1", Kind: "VirtualService"}: "virtualservice/shop/web",
+		{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"}:          "ingress/shop/web",
+		{Group: "proxy.example.com", Version: "v2", Kind: "Proxy"}:            "Proxy.v2.proxy.example.com/shop/web",
+	} {
+		key.GroupVersionKind = gvk
+		text := routers.FormatKey(key)
+		if read, ok := routers.ParseKey(text); text != want || !ok || read != key {
+			t.Errorf("%v is written %q, want %q, and read as %v, %t", key, text, want, read, ok)
+		}
 	}
 }
 
