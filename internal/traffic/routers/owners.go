@@ -37,7 +37,7 @@ func WritesKind(gk schema.GroupKind) bool {
 // FormatKey writes the key of an object: with its group and version unless it is of one of the [Kinds].
 func FormatKey(key traffic.Key) string {
 	kind := strings.ToLower(key.Kind)
-	if spec.IsCustomKind(key.GroupKind()) && !slices.Contains(Kinds(), key.GroupVersionKind) {
+	if spec.IsCustomKind(key.GroupKind()) { // which none of the Kinds is
 		kind = key.Kind + "." + key.Version + "." + key.Group
 	}
 	return kind + "/" + key.NamespacedName.String()
