@@ -19,11 +19,14 @@ import (
 func TestDeploymentWithoutANumberHasOnePod(t *testing.T) {
 	for name, test := range map[string]struct {
 		replicas *int32
+		carried  int32
 		want     int // how often it is scaled
 	}{
-		"no number": {nil, 1},
-		"one":       {new(int32(1)), 1},
-		"none":      {new(int32(0)), 0},
+		"no number":                       {nil, 2, 1},
+		"no number, while one is to stay": {nil, 1, 0},
+		"one":                             {new(int32(1)), 2, 1},
+		"two, while one is to stay":       {new(int32(2)), 1, 1},
+		"none":                            {new(int32(0)), 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			script := script.New()
@@ -41,14 +44,16 @@ func TestDeploymentWithoutANumberHasOnePod(t *testing.T) {
 			o.Rollout.Spec.Template, o.Rollout.Spec.Selector = corev1.PodTemplateSpec{}, nil
 			o.Rollout.Spec.WorkloadRef = &v1alpha1.ObjectRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", ScaleDown: v1alpha1.ScaleDownProgressively}
 			o.Workload, o.Now = deployment, o.Now.Add(time.Second)
+			o.ReplicaSets[0] = o.ReplicaSets[0].DeepCopy()
+			o.ReplicaSets[0].Status.AvailableReplicas = test.carried
 			scaled := 0
 			for _, c := range plan.Next(o).Shrink {
-				if c, ok := c.(change.ScaleWorkload); ok && *c.To.Spec.Replicas == 0 {
+				if c, ok := c.(change.ScaleWorkload); ok && *c.To.Spec.Replicas == 2-test.carried {
 					scaled++
 				}
 			}
 			if scaled != test.want {
-				t.Errorf("it is scaled to 0 %d times, want %d: %v", scaled, test.want, plan.Next(o).Notes)
+				t.Errorf("it is scaled to what is missing %d times, want %d: %v", scaled, test.want, plan.Next(o).Notes)
 			}
 		})
 	}
