@@ -261,3 +261,17 @@ func TestPatternsOfNamesAreBounded(t *testing.T) {
 		t.Errorf("%+v, want it refused", p)
 	}
 }
+
+// The name of a metric is the one that the status has, with placeholders too: what else would its result be found by?
+func TestNamesStayAsTheyAre(t *testing.T) {
+	run := &v1alpha1.AnalysisRun{}
+	run.Spec.Args = []v1alpha1.Argument{{Name: "service", Value: new("shop")}}
+	run.Spec.Metrics = []v1alpha1.Metric{{Name: "errors of {{args.service}}", Provider: v1alpha1.MetricProvider{Web: &v1alpha1.WebMetric{URL: "http://{{args.service}}"}}}}
+	p := measure.Next(measure.Observed{Now: zero, Run: run, Providers: []string{"web"}})
+	if len(p.Measure) != 1 {
+		t.Fatalf("there is no measurement: %+v", p)
+	}
+	if m := p.Measure[0].Metric; m.Name != "errors of {{args.service}}" || m.Provider.Web.URL != "http://shop" {
+		t.Errorf("measured is %q at %s", m.Name, m.Provider.Web.URL)
+	}
+}
