@@ -24,9 +24,9 @@ func (p *pass) growService(t *template) (missing string) {
 	case have != nil && p.owns(have) && have.DeletionTimestamp == nil:
 		t.is.ServiceName = have.Name
 		return ""
-	case have != nil && Leaving(have), refused && failure.Leaving:
+	case have != nil && Leaving(have), failure.Leaving:
 		return p.awaitLeaving(t, Service, t.Service)
-	case have != nil, refused && failure.Taken:
+	case have != nil, failure.Taken:
 		p.finish(t, v1alpha1.TemplateStatusError, fmt.Sprintf("Service %q is there already and is not of this Experiment: delete it, or give %s.service another name", t.Service, t.Field))
 		return ""
 	case refused:

@@ -275,3 +275,23 @@ func TestNamesStayAsTheyAre(t *testing.T) {
 		t.Errorf("measured is %q at %s", m.Name, m.Provider.Web.URL)
 	}
 }
+
+// A measurement that is under way when its metric becomes unreadable is stopped, and the metric ends without a verdict.
+func TestAnUnreadableSpecStopsWhatIsUnderWay(t *testing.T) {
+	seen, task := begun(t)
+	running := measure.Result{Task: task, StartedAt: zero, Reading: metric.Reading{Phase: v1alpha1.AnalysisPhaseRunning, ResumeAt: zero.Add(time.Minute)}}
+	seen.Results = []measure.Result{running}
+	p := measure.Next(seen)
+	if p.Record == nil || p.Record.To.Status.MetricResults[0].Phase != v1alpha1.AnalysisPhaseRunning {
+		t.Fatalf("nothing is under way, and the test shows nothing: %+v", p.Record)
+	}
+	seen.Run, seen.Results = p.Record.To.DeepCopy(), nil
+	seen.Run.Spec.Metrics[0].Interval = "soon"
+	p = measure.Next(seen)
+	if len(p.Stop) != 1 || p.Record == nil {
+		t.Fatalf("it is not stopped: %+v", p)
+	}
+	if r := p.Record.To.Status.MetricResults[0]; r.Phase != v1alpha1.AnalysisPhaseInconclusive {
+		t.Errorf("the metric is %s, want Inconclusive", r.Phase)
+	}
+}

@@ -12,7 +12,7 @@ import (
 // a recent eviction yet, and scaling down by it would delete the replacement.
 func (w *World) correctAvailable() {
 	at := w.Rollout.Spec.RestartAt
-	if at == nil || at.Equal(w.Rollout.Status.RestartedAt) || w.Now.Before(at.Time) {
+	if at == nil || at.Equal(w.Rollout.Status.RestartedAt) {
 		return
 	}
 	for _, v := range w.All() {
