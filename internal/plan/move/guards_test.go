@@ -1,6 +1,7 @@
 package move
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
 	"github.com/sluice-delivery/sluice/internal/change"
+	"github.com/sluice-delivery/sluice/internal/plan/bluegreen"
 	"github.com/sluice-delivery/sluice/internal/plan/draft"
 	"github.com/sluice-delivery/sluice/internal/plan/progress"
 	"github.com/sluice-delivery/sluice/internal/plan/target"
@@ -150,6 +152,38 @@ func TestWhoTakesOverFromASupersededVersion(t *testing.T) {
 		r.split.Now, r.split.InForce = 20, true
 		if missing := r.awaitsNoWeight(target.Selection{Service: "canary", Version: r.world.New}); (missing != "") != row.waits {
 			t.Errorf("%s: the canary Service waits for %q", name, missing)
+		}
+	}
+}
+
+// Requests come by a Service to what it selected before this reconcile, and to what it selects after it.
+func TestWhomAServiceReaches(t *testing.T) {
+	v := &world.Version{Hash: "v"}
+	for e, want := range map[entry]struct{ names, reaches, only bool }{
+		{"v", "v"}:     {true, true, true},
+		{"v", "other"}: {true, true, false},
+		{"other", "v"}: {true, true, false},
+		{"", "other"}:  {false, true, false},
+		{"other", ""}:  {false, true, false},
+		{"a", "b"}:     {false, false, false},
+	} {
+		if e.names(v) != want.names || e.reaches(v) != want.reaches || e.only(v) != want.only {
+			t.Errorf("%+v: names %t, reaches %t, only %t; want %+v", e, e.names(v), e.reaches(v), e.only(v), want)
+		}
+	}
+}
+
+// Old versions keep their pods while the stable one is gone and no other serves, unless none is to serve.
+func TestOldVersionsServeInTheMeantime(t *testing.T) {
+	for replicas, keeps := range map[int32]bool{1: true, 0: false} {
+		m := small{replicas: replicas, pods: map[string]int32{"new": 0, "older": 1}, selects: map[string]string{"active": "new"}}.mover()
+		b := spec.BlueGreen{ActiveService: "active"}
+		p := m.BySwitch(nil, bluegreen.New(m.world, m.update, nil, nil, b), b)
+		p.update.Serving = p.world.New
+		p.retire()
+		kept := slices.ContainsFunc(p.journal.Notes, func(n change.Note) bool { return n.Text == "old versions keep their pods" })
+		if kept != keeps {
+			t.Errorf("with %d pods wanted, old versions keep theirs: %t", replicas, kept)
 		}
 	}
 }
