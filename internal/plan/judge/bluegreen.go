@@ -39,9 +39,9 @@ func (j *Judge) PassedAfterSwitch(b spec.BlueGreen) bool {
 	return passed
 }
 
-// Verifying reports whether the new version already serves and the analysis after the switch is still running.
+// Verifying reports whether an update's new version already serves and the analysis after the switch is still running.
 func (j *Judge) Verifying(b spec.BlueGreen) bool {
-	return b.PostPromotion != nil && j.update.State() != progress.Settled && j.update.State() != progress.Aborted && j.world.ObservedSelects(b.ActiveService) == j.update.Is.CurrentPodHash &&
+	return b.PostPromotion != nil && j.update.State() != progress.Aborted && j.world.ObservedSelects(b.ActiveService) == j.update.Is.CurrentPodHash &&
 		j.update.PausedSince(v1alpha1.PauseReasonInconclusiveAnalysis).IsZero()
 }
 
