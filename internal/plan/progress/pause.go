@@ -13,7 +13,7 @@ import (
 func (p *Progress) Hold(reason v1alpha1.PauseReason, s spec.Pause) (done bool, missing string) {
 	since := p.PausedSince(reason)
 	switch {
-	case since.IsZero() && p.Is.ControllerPause && len(p.Is.PauseConditions) == 0:
+	case p.Is.ControllerPause && len(p.Is.PauseConditions) == 0:
 		p.Is.ControllerPause = false
 		return true, ""
 	case since.IsZero():
