@@ -43,6 +43,9 @@ func TestMetricsThatCannotBeMeasured(t *testing.T) {
 		}, want: "count 3 must be at least failureLimit plus consecutiveSuccessLimit, which is 4: raise count or lower a limit"},
 		"a limit of inconclusive ones": {change: func(m *v1alpha1.Metric) { m.Interval, m.Count, m.InconclusiveLimit = "1s", number("3"), number("4") }, want: "count 3 must be at least inconclusiveLimit, which is 4: raise count or lower the limit"},
 		"no failure counts":            {change: func(m *v1alpha1.Metric) { m.FailureLimit = number("-1") }, want: "failureLimit -1 needs consecutiveSuccessLimit of at least 1, or nothing could fail the metric"},
+		"no failure counts, successes by an argument": {change: func(m *v1alpha1.Metric) {
+			m.Interval, m.Count, m.FailureLimit, m.ConsecutiveSuccessLimit = "1s", number("3"), number("-1"), number("{{args.n}}")
+		}},
 		"no failure counts, successes do": {change: func(m *v1alpha1.Metric) {
 			m.Interval, m.Count, m.FailureLimit, m.ConsecutiveSuccessLimit = "1s", number("3"), number("-1"), number("3")
 		}},

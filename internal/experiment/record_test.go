@@ -114,6 +114,27 @@ func TestNamesThatAreTaken(t *testing.T) {
 	}
 }
 
+// A ReplicaSet with the name that is going makes the template wait, and not fail.
+func TestANameThatIsGoingIsWaitedFor(t *testing.T) {
+	ex := &v1alpha1.Experiment{}
+	ex.Name, ex.Namespace, ex.UID = "a", "team", "1"
+	ex.Spec.Templates = []v1alpha1.TemplateSpec{{
+		Name: "web", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}},
+	}}
+	seen := experiment.Observed{Now: time.Unix(60, 0), Experiment: ex}
+	set := experiment.Next(seen).Grow[0].(change.CreateReplicaSet).ReplicaSet
+	failure := change.CreateFailure{Name: set.Name, Leaving: true, Message: "it is being deleted"}
+	seen.CreateFailures = []experiment.CreateFailure{{Kind: experiment.ReplicaSet, CreateFailure: failure}}
+	next := experiment.Next(seen)
+	if next.Record != nil && next.Record.To.Status.TemplateStatuses[0].Status == v1alpha1.TemplateStatusError {
+		t.Errorf("the template fails: %+v", next.Record.To.Status.TemplateStatuses[0])
+	}
+	if len(next.Grow) > 0 || next.Wake.IsZero() {
+		t.Errorf("it is created again, or nobody looks again: %+v, %s", next.Grow, next.Wake)
+	}
+}
+
 // A Service that the API server refuses is told as that, and one whose name someone else has as that.
 func TestServicesThatCannotBeCreated(t *testing.T) {
 	for want, taken := range map[string]bool{"was refused: no more": false, "is there already and is not of this Experiment": true} {

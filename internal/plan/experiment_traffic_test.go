@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sluice-delivery/sluice/internal/sim/script"
@@ -45,6 +46,37 @@ func TestNobodyIsSentToAnExperimentThatHasEnded(t *testing.T) {
 	ended.Experiments = []*v1alpha1.Experiment{ex}
 	if p := plan.Next(ended); len(p.Route) > 0 || len(p.Record.To.Status.Canary.Weights.Additional) > 0 {
 		t.Errorf("pods of an Experiment that has ended are sent to: %v, %+v", p.Route, p.Record.To.Status.Canary.Weights)
+	}
+}
+
+// An Experiment that is not of the current step gets no traffic, although the status names it, with its Service.
+func TestAnExperimentOfAnotherStepGetsNoTraffic(t *testing.T) {
+	_, o := sending(t)
+	its := func(p plan.Plan) int {
+		if p.Record == nil || p.Record.To.Status.Canary.Weights == nil {
+			return 0
+		}
+		return len(p.Record.To.Status.Canary.Weights.Additional)
+	}
+	if p := plan.Next(o); its(p) != 1 {
+		t.Fatalf("its own gets none either, and the test shows nothing: %+v", p.Notes)
+	}
+	ex := o.Experiments[0].DeepCopy()
+	before := ex.Name
+	ex.Name = "web-other"
+	renamed := func(name string) string { return strings.Replace(name, before, ex.Name, 1) }
+	o.Experiments, o.LiveExperiment, o.Rollout = []*v1alpha1.Experiment{ex}, ex.Name, o.Rollout.DeepCopy()
+	o.Rollout.Status.Canary.CurrentExperiment = ex.Name
+	for i := range o.Rollout.Status.Canary.Weights.Additional {
+		d := &o.Rollout.Status.Canary.Weights.Additional[i]
+		d.ServiceName = renamed(d.ServiceName)
+	}
+	for i, s := range o.ExperimentServices {
+		o.ExperimentServices[i] = s.DeepCopy()
+		o.ExperimentServices[i].Name = renamed(s.Name)
+	}
+	if p := plan.Next(o); its(p) > 0 {
+		t.Errorf("it gets traffic: %+v", p.Record.To.Status.Canary.Weights)
 	}
 }
 

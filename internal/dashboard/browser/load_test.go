@@ -88,7 +88,7 @@ func startProcess(t *testing.T, cluster *thousand) *process {
 		t.Fatal(err)
 	}
 	p.cmd = exec.CommandContext(t.Context(), playtest.Program("sluice-dashboard"), "--url=https://"+addr+"/rollouts", "--listen="+addr, "--kubeconfig="+kubeconfig)
-	p.cmd.Env = append(os.Environ(), "GOMEMLIMIT=230MiB", "GOMAXPROCS=2") // as config/dashboard has it
+	p.cmd.Env = append(os.Environ(), "GOMEMLIMIT=230MiB", "GOMAXPROCS=2", "GOGC=100") // as config/dashboard has it
 	p.cmd.Stderr = os.Stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -156,6 +156,28 @@ func TestWhoTakesOverFromASupersededVersion(t *testing.T) {
 	}
 }
 
+// With one version left, the canary gets nothing. The routers are held all the same where the stable Service sends to another version still, with too few
+// pods to carry everything.
+func TestTheLastVersionGetsNothingAsTheCanary(t *testing.T) {
+	for name, row := range map[string]struct {
+		now, older int32
+		weight     int32
+		held       bool
+	}{
+		"nothing so far, too few pods": {0, 1, 0, true},
+		"nothing so far, enough":       {0, 10, 0, false},
+		"it has some":                  {20, 1, 20, false},
+	} {
+		r := small{replicas: 10, pods: map[string]int32{"new": 1, "older": row.older}, selects: map[string]string{"stable": "older", "canary": "new"}}.byWeight()
+		r.split.Now = row.now
+		w := &weight{want: 50, to: 50}
+		r.settle(w)
+		if w.to != row.weight || r.draft.Held != row.held {
+			t.Errorf("%s: the weight is %d, held: %t; want %d, %t", name, w.to, r.draft.Held, row.weight, row.held)
+		}
+	}
+}
+
 // Requests come by a Service to what it selected before this reconcile, and to what it selects after it.
 func TestWhomAServiceReaches(t *testing.T) {
 	v := &world.Version{Hash: "v"}
