@@ -131,7 +131,7 @@ func TestANameThatIsGoingIsWaitedFor(t *testing.T) {
 		t.Errorf("the template fails: %+v", next.Record.To.Status.TemplateStatuses[0])
 	}
 	if len(next.Grow) > 0 || next.Wake.IsZero() {
-		t.Errorf("it is created again, or nobody looks again: %+v, %s", next.Grow, next.Wake)
+		t.Errorf("it is created again, or not reconciled again: %+v, %s", next.Grow, next.Wake)
 	}
 }
 
