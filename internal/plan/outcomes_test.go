@@ -321,8 +321,9 @@ func TestAStepThatHasFinishedHearsNoMore(t *testing.T) {
 		t.Fatalf("there are %d calls, not one", len(p.Calls))
 	}
 	o.StepAnswers = []change.StepAnswer{{StepKey: p.Calls[0].StepKey, Asked: o.Now, Phase: string(v1alpha1.StepPluginFailed)}}
+	is := o.Rollout
 	for finished, aborts := range map[bool]bool{false: true, true: false} {
-		o.Rollout = o.Rollout.DeepCopy()
+		o.Rollout = is.DeepCopy()
 		if finished {
 			run := &o.Rollout.Status.Canary.StepPluginStatuses[0]
 			run.Phase, run.FinishedAt = v1alpha1.StepPluginSuccessful, new(metav1.NewTime(o.Now))
