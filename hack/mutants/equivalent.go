@@ -60,19 +60,3 @@ func readEquivalents(path string) ([]equivalent, error) {
 func (e equivalent) is(m *Mutant) bool {
 	return e.name == m.Func && e.before == m.Before && e.after == m.After
 }
-
-// stale are the entries that no mutant is.
-func stale(list []equivalent, mutants []*Mutant) []equivalent {
-	type change struct{ name, before, after string }
-	known := map[change]bool{}
-	for _, m := range mutants {
-		known[change{m.Func, m.Before, m.After}] = true
-	}
-	var gone []equivalent
-	for _, e := range list {
-		if !known[change{e.name, e.before, e.after}] {
-			gone = append(gone, e)
-		}
-	}
-	return gone
-}

@@ -64,3 +64,19 @@ func TestListedEquivalentsAreMutants(t *testing.T) {
 		t.Errorf("equivalent.txt:%d: no mutant of %s is this any more: correct the entry, or remove it\n- %s\n+ %s", e.line, e.name, e.before, e.after)
 	}
 }
+
+// stale are the entries that no mutant is.
+func stale(list []equivalent, mutants []*Mutant) []equivalent {
+	type change struct{ name, before, after string }
+	known := map[change]bool{}
+	for _, m := range mutants {
+		known[change{m.Func, m.Before, m.After}] = true
+	}
+	var gone []equivalent
+	for _, e := range list {
+		if !known[change{e.name, e.before, e.after}] {
+			gone = append(gone, e)
+		}
+	}
+	return gone
+}

@@ -146,7 +146,7 @@ func instanceSelector(id string) labels.Selector {
 	return labels.NewSelector().Add(*requirement)
 }
 
-// workers is how many objects are looked at at a time.
+// workers is how many objects of a kind are reconciled at a time.
 const workers = 4
 
 // newQueue returns a queue that serves namespaces in turn. In controller-runtime's own, what was there at the start waits until nothing else is

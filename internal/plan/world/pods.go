@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// correctAvailable counts available pods from the pods themselves during a restart, if they were listed. A ReplicaSet's status may not report
+// correctAvailable counts available pods from the pods themselves until a restart is done, if they were listed. A ReplicaSet's status may not report
 // a recent eviction yet, and scaling down by it would delete the replacement.
 func (w *World) correctAvailable() {
 	at := w.Rollout.Spec.RestartAt
