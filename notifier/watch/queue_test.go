@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -30,4 +31,25 @@ func TestWhatWasThereAtTheStartHasItsTurn(t *testing.T) {
 		q.Add(r)
 	}
 	t.Error("a hundred others came first")
+}
+
+// How many objects wait is a metric, as with the queue of any controller.
+func TestQueuesAreMeasured(t *testing.T) {
+	q := newQueue("measured", workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute))
+	t.Cleanup(q.ShutDown)
+	q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "a"}})
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				if family.GetName() == "workqueue_depth" && label.GetValue() == "measured" && m.GetGauge().GetValue() == 1 {
+					return
+				}
+			}
+		}
+	}
+	t.Error("workqueue_depth does not count the object that waits")
 }

@@ -34,7 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sluice-delivery/sluice/api/v1alpha1"
-	"github.com/sluice-delivery/sluice/internal/fair"
+	"github.com/sluice-delivery/sluice/internal/telemetry"
 	"github.com/sluice-delivery/sluice/notifier/config"
 	"github.com/sluice-delivery/sluice/notifier/deliver"
 	"github.com/sluice-delivery/sluice/notifier/send"
@@ -149,10 +149,10 @@ func instanceSelector(id string) labels.Selector {
 // workers is how many objects of a kind are reconciled at a time.
 const workers = 4
 
-// newQueue returns a queue that serves namespaces in turn. In controller-runtime's own, what was there at the start waits until nothing else is
-// left to do, which may be never: events for which there is no room are reconciled again and again.
-func newQueue(_ string, limit workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	return fair.NewQueue(fair.Options{Clock: clock.RealClock{}, Workers: workers, Limiter: limit})
+// newQueue returns a queue that serves namespaces in turn, with the same metrics as controller-runtime's own. In that one, what was there at the start
+// waits until nothing else is left to do, which may be never: events for which there is no room are reconciled again and again.
+func newQueue(name string, limit workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	return telemetry.NewQueue(clock.RealClock{}, name, workers).Make(name, limit)
 }
 
 // begin sets up both ways, which start once this process leads.
