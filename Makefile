@@ -62,9 +62,9 @@ test := $(if $(RACE),$(detector),go test)
 # with the detector their thousands of histories take eight times as long: `make race` does it all the same.
 engines = ./internal/plan/... ./internal/experiment/... ./internal/sim/... ./internal/traffic/... ./internal/expr/...
 # Most of the others wait more than they compute, for playgrounds, timers, and browsers: without the detector twice as many run at a time as there are
-# CPUs, and the engines fill the gaps. What takes longest begins first.
+# CPUs, those of the other modules beside them, and the engines fill the gaps. What takes longest begins first.
 at_once := $(if $(RACE),,-p $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN)))
-beside := $(if $(RACE),1,2)
+beside := $(if $(RACE),1,3)
 longest = ./internal/controller ./hack/traffic ./internal/dashboard/browser ./config
 
 .PHONY: traffic
@@ -92,19 +92,22 @@ test: export PATH := $(PATH):$(CURDIR)/bin
 # Tests make much garbage, and so do the compiler and the linker: collecting it less often saves an eighth of the CPU time.
 test: export GOGC ?= 400
 test: build prometheus oauth2-proxy ## Run every test, those against the playground included (RACE=1 with the race detector, as CI does)
-	@$(MAKE) --no-print-directory -j$(beside) test-waiting test-computing
+	@$(MAKE) --no-print-directory -j$(beside) test-waiting test-modules test-computing
 	@if [ -e bin/not-run ]; then cat bin/not-run; fi
 	@command -v graphite-manage >/dev/null && command -v influxd >/dev/null || echo "Not run: measurements by a real Graphite and a real InfluxDB. apt-get install graphite-web influxdb."
 	@command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || echo "Not run: updates behind a gateway under real requests. apt-get install nginx-light, or your system's package of NGINX."
 
-.PHONY: test-waiting test-computing
+.PHONY: test-waiting test-modules test-computing
 test-waiting:
 	$(test) $(at_once) -timeout 60m $(longest) $$(go list ./... | grep -vxF "$$(go list $(engines) $(longest))")
 
-test-computing:
-	nice go test -timeout 60m $(engines)
+test-modules:
 	cd notifier && $(test) -timeout 30m ./...
 	cd playground && go test ./...
+
+# Each world is small and is thrown away, so that even less collecting costs little memory.
+test-computing:
+	GOGC=1600 nice go test -timeout 60m $(engines)
 
 .PHONY: race
 race: export SLUICE_BIN = $(CURDIR)/bin
