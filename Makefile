@@ -60,7 +60,7 @@ detector := $(if $(shell command -v $(shell go env CC)),env CGO_ENABLED=1 go tes
 test := $(if $(RACE),$(detector),go test)
 # The engines, the simulator, the renderers of routes and the language of conditions have no goroutines that a race could be between, and
 # with the detector their thousands of histories take eight times as long: `make race` does it all the same.
-engines = ./internal/plan/... ./internal/experiment/... ./internal/sim/... ./internal/traffic/... ./internal/expr/...
+engines = ./internal/plan/... ./internal/experiment/... ./internal/sim/... ./internal/expr/... $$(go list ./internal/traffic/... | grep -v /e2e)
 # Most of the others wait more than they compute, for playgrounds, timers, and browsers: without the detector twice as many run at a time as there are
 # CPUs, those of the other modules beside them, and the engines fill the gaps. What takes longest begins first.
 at_once := $(if $(RACE),,-p $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN)))

@@ -32,7 +32,7 @@ const (
 func offerSeats() {
 	flag.Parse()
 	parallel := flag.Lookup("test.parallel")
-	seats.free = 3 * runtime.GOMAXPROCS(0)
+	seats.free = 8 * runtime.GOMAXPROCS(0)
 	if parallel.Value.String() == parallel.DefValue {
 		_ = parallel.Value.Set("1000") // a number is what it takes
 	} else if n, err := strconv.Atoi(parallel.Value.String()); err == nil {
