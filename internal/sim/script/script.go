@@ -35,6 +35,7 @@ type Script struct {
 	crashAtWrite, staleAtPass int
 	oldView                   sim.View
 	writes, passes            int
+	firstWrites               []int
 }
 
 // New returns a script without a Rollout yet, decided by plan.Next.
@@ -78,6 +79,9 @@ func (s *Script) begin() {
 // count notes what a pass did.
 func (s *Script) count(done sim.Outcome) {
 	s.passes++
+	if done.Writes > 0 {
+		s.firstWrites = append(s.firstWrites, s.writes)
+	}
 	s.writes += done.Writes
 	if done.Crashed {
 		s.crashAtWrite = -1
@@ -101,6 +105,9 @@ func (s *Script) Passes() int { return s.passes }
 
 // Writes is how many writes the controller has done.
 func (s *Script) Writes() int { return s.writes }
+
+// FirstWrites are the numbers of those with which a pass began.
+func (s *Script) FirstWrites() []int { return s.firstWrites }
 
 func (s *Script) nextCrash() int {
 	n := s.crashAfter

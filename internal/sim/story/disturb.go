@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,9 @@ var (
 	staleEvery = flag.Int("stale-every", 12, "show old objects to every nth reconcile of each story, each in a run of its own")
 )
 
+// fewerBetween is of how many crashes between two passes one is tried: they lose nothing but what a process remembers.
+const fewerBetween = 6
+
 // CrashAnywhere plays every transcript again and again, with the controller stopping after the first write, the second, and so on.
 // Wherever it stopped, everything ends as it would have.
 func CrashAnywhere(t *testing.T) {
@@ -28,7 +32,8 @@ func CrashAnywhere(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			for _, story := range stories {
-				story.disturb(t, *crashEvery*fewer, story.writes, (*script.Script).CrashAtWrite)
+				story.disturb(t, *crashEvery*fewer, story.within, (*script.Script).CrashAtWrite)
+				story.disturb(t, *crashEvery*fewer*fewerBetween, story.between, (*script.Script).CrashAtWrite)
 			}
 		})
 	}
@@ -43,7 +48,7 @@ func StaleAnywhere(t *testing.T, views map[string]sim.View) {
 			t.Parallel()
 			for _, stories := range told {
 				for _, story := range stories {
-					story.disturb(t, *staleEvery*fewer, story.passes, func(s *script.Script, n int) { s.StaleAtPass(n, view) })
+					story.disturb(t, *staleEvery*fewer, numbers(story.passes), func(s *script.Script, n int) { s.StaleAtPass(n, view) })
 				}
 			}
 		})
@@ -58,16 +63,27 @@ func undisturbed(t *testing.T) map[string][]story {
 		script := script.New()
 		script.Hush()
 		story.number, story.told = i, tell(t, script, story.lines)
-		story.writes, story.passes = script.Writes(), script.Passes()
+		story.passes, story.between = script.Passes(), script.FirstWrites()
+		story.within = slices.DeleteFunc(numbers(script.Writes()), func(n int) bool { return slices.Contains(story.between, n) })
 		told[story.name] = append(told[story.name], story)
 	}
 	return told
 }
 
+// numbers are those from zero on, up to n.
+func numbers(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
 // disturb plays the story once for each of its moments, or for every nth of them, disturbed at that moment.
-func (s story) disturb(t *testing.T, every, moments int, arrange func(script *script.Script, moment int)) {
+func (s story) disturb(t *testing.T, every int, moments []int, arrange func(script *script.Script, moment int)) {
 	t.Helper()
-	for moment := s.number % every; moment < min(moments, 60); moment += every {
+	for i := s.number % every; i < min(len(moments), 60); i += every {
+		moment := moments[i]
 		script := script.New()
 		script.Hush()
 		arrange(script, moment)
@@ -127,9 +143,11 @@ type story struct {
 	lines []string
 
 	number int
-	// told is its status after each line, undisturbed, and writes and passes are how many there were on the way.
-	told           []string
-	writes, passes int
+	// told is its status after each line, undisturbed.
+	told []string
+	// passes is how many there were on the way, between are the writes with which one began, and within are the others.
+	passes          int
+	between, within []int
 }
 
 // stories are the transcripts' inputs, each from its rollout on.
