@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -249,13 +250,30 @@ func helm(t *testing.T, ns *playtest.Namespace, flags ...string) []*unstructured
 	return objects(t, out)
 }
 
+// builtHelm is Helm's program, built once: `go tool` asks each time whether it is up to date, which takes ten times as long as a chart.
+var builtHelm = sync.OnceValues(func() (string, error) {
+	cmd := exec.Command("go", "tool", "-modfile=hack/tools/helm/go.mod", "-n", "helm")
+	cmd.Dir = playtest.Root()
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	var trouble bytes.Buffer
+	cmd.Stderr = &trouble
+	path, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("build helm: %w\n%s", err, trouble.String())
+	}
+	return strings.TrimSpace(string(path)), nil
+})
+
 // render runs `helm template`.
 func render(t *testing.T, release string, flags ...string) ([]byte, error) {
 	t.Helper()
-	args := append([]string{"tool", "-modfile=hack/tools/helm/go.mod", "helm", "template", release, "charts/sluice", "--namespace", release, "--include-crds"}, flags...)
-	cmd := exec.CommandContext(t.Context(), "go", args...)
+	program, err := builtHelm()
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"template", release, "charts/sluice", "--namespace", release, "--include-crds"}, flags...)
+	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = playtest.Root()
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	var out, trouble bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &trouble
 	if err := cmd.Run(); err != nil {
