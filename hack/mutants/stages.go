@@ -62,5 +62,5 @@ var stages = []stage{
 	{"regressions", []string{"./internal/sim/explore"}, []string{"-test.run=^TestRegressions$", "-brief"}},
 	{"decisions in worlds", []string{"./internal/sim/check"}, []string{"-test.run=^TestDecisions$"}},
 	{"small worlds", []string{"./internal/sim/check"}, []string{"-test.run=^TestSmallWorlds$"}},
-	{"disturbed transcripts", []string{"./internal/plan", "./internal/experiment"}, []string{"-test.run=Anywhere$", "-crash-every=4", "-stale-every=48"}},
+	{"disturbed transcripts", []string{"./internal/plan", "./internal/experiment"}, []string{"-test.run=Anywhere$", "-crash-every=2", "-stale-every=48"}},
 }

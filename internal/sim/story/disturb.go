@@ -24,8 +24,8 @@ var (
 // fewerBetween is of how many crashes between two passes one is tried: they lose nothing but what a process remembers.
 const fewerBetween = 6
 
-// CrashAnywhere plays every transcript again and again, with the controller stopping after the first write, the second, and so on.
-// Wherever it stopped, everything ends as it would have.
+// CrashAnywhere plays every transcript again and again, with the controller stopping between the first and the second write of a pass, the second
+// and the third, and so on, and between some passes. Wherever it stopped, everything ends as it would have.
 func CrashAnywhere(t *testing.T) {
 	t.Parallel()
 	for path, stories := range undisturbed(t) {
