@@ -67,7 +67,7 @@ func NewRolloutReconciler(p Deps) *RolloutReconciler {
 	return r
 }
 
-// Reconcile is one pass over one Rollout. The first one of a process looks for what Rollouts have left in routes.
+// Reconcile is one pass over one Rollout. The first one of a process waits until it was looked for what Rollouts have left in routes.
 func (r *RolloutReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	again := r.routes.lookThrough(ctx, req.NamespacedName, r.clock.Now())
 	result, err := r.pass(ctx, req)

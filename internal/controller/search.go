@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-delivery/sluice/internal/traffic/routers"
@@ -31,7 +32,8 @@ const (
 // A kind is watched from the first Rollout on that names an object of it. A Rollout whose router was changed may have left something in a
 // kind that nobody names, if the process that was about to take it out has died; and so may one that is gone. So before its first pass each
 // process looks once through all kinds that it does not watch: at their metadata alone, in pages. Where something is found the kind is
-// watched. What comes into one later this process puts there itself.
+// watched. What comes into one later this process puts there itself. It does not wait for that pass: where another instance has released the
+// Services of a Rollout that is gone, there may be none.
 type search struct {
 	mu sync.Mutex
 	// left are the kinds that are still to be looked through.
@@ -43,6 +45,16 @@ type search struct {
 	by   types.NamespacedName
 	// tried: passes need not wait for it any more. A kind that cannot be read must not stop the Rollouts that have nothing to do with it.
 	tried atomic.Bool
+}
+
+// Search looks for what Rollouts have left in routes, again until all kinds could be looked through or passes go on with it. Caches must run.
+func (r *RolloutReconciler) Search(ctx context.Context) error {
+	survive(r.log, func() {
+		_ = wait.PollUntilContextCancel(ctx, searchAgain, true, func(ctx context.Context) (done bool, err error) { // ends with the process, which is no error
+			return r.routes.lookThrough(ctx, types.NamespacedName{}, r.clock.Now()) == 0, nil
+		})
+	})
+	return nil
 }
 
 // lookThrough continues the search, and returns when to requeue the Rollout for it; 0 for not at all.

@@ -159,7 +159,10 @@ func (r *RolloutReconciler) release(ctx context.Context, key types.NamespacedNam
 		to := from.DeepCopy()
 		delete(to.Spec.Selector, v1alpha1.PodTemplateHashLabel)
 		delete(to.Annotations, v1alpha1.ManagedByAnnotation)
-		if err := r.client.Patch(ctx, to, guarded(from)); err != nil && !movedOn(err) {
+		switch err := r.client.Patch(ctx, to, guarded(from)); {
+		case movedOn(err): // its change leads to another pass
+			continue
+		case err != nil:
 			return fmt.Errorf("release service %s: %w", from.Name, err)
 		}
 		r.log.InfoContext(ctx, "release service "+from.Name, "rollout", key.String(), "reason", "the Rollout is gone")

@@ -175,6 +175,9 @@ func Run(ctx context.Context, config *rest.Config, o Options, log *slog.Logger) 
 	rollouts.Follow(func(from cache.Cache, what client.Object, to handler.EventHandler) error {
 		return controller.Watch(source.Kind(from, what, to))
 	})
+	if err := mgr.Add(manager.RunnableFunc(rollouts.Search)); err != nil {
+		return err
+	}
 	if err := addAnalysisRuns(ctx, mgr, o, parts); err != nil {
 		return err
 	}

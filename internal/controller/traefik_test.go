@@ -137,6 +137,31 @@ func TestTraefikMirrorsAreCleanedUp(t *testing.T) {
 	}
 }
 
+// A controller of another instance releases the Services of a Rollout that is gone, and knows nothing of its TraefikService, which had no copies when it
+// looked. The Rollout's own controller, which did not run meanwhile, finds them though nothing else names the Rollout.
+func TestTraefikMirrorsThatAnotherInstanceLeaves(t *testing.T) {
+	t.Parallel()
+	ns := playtest.New(t)
+	copies := createMirrored(t, ns)
+	ns.StartController()
+	ns.StartClusterController()
+	neighbor := ns.Neighbor()
+	neighbor.CreateRollout(strings.Replace(canary(1, "{}"), "metadata: {name: web}", "metadata: {name: web, labels: {"+v1alpha1.InstanceIDLabel+": "+ns.Name+"}}", 1))
+	neighbor.WaitForRollout("web", "to be Healthy under the other instance", playtest.Healthy)
+	ns.CreateRollout(routed(2, byMirrors, copySteps, listedMore))
+	ns.WaitForRollout("web", "to be Healthy", settledOn("1", 2))
+	ns.SetImage("web", "nginx:2")
+	ns.WaitForRoute(copies.GroupVersionKind(), "copies", "to copy to the canary", mirrors(withCopies))
+	ns.StopController(syscall.SIGKILL)
+	ns.DeleteRollout("web")
+	for _, name := range []string{"web-stable", "web-canary"} {
+		ns.WaitForService(name, "to be released", func(s *corev1.Service) bool { return s.Annotations[v1alpha1.ManagedByAnnotation] == "" })
+	}
+	ns.WaitForReplicaSetsToGo()
+	ns.StartController()
+	ns.WaitForRoute(copies.GroupVersionKind(), "copies", "to have the mirrors of its author", mirrors(alone))
+}
+
 // Two Rollouts have their copies in one TraefikService, at the same time.
 func TestTraefikMirrorsOfTwoRollouts(t *testing.T) {
 	t.Parallel()

@@ -68,3 +68,10 @@ func (ns *Namespace) waitForAll(list client.ObjectList, what string, wanted func
 		}
 	}
 }
+
+// WaitForReplicaSetsToGo waits until the namespace has no ReplicaSets.
+func (ns *Namespace) WaitForReplicaSetsToGo() {
+	ns.t.Helper()
+	var sets appsv1.ReplicaSetList
+	ns.waitForAll(&sets, "no ReplicaSets", func() bool { return len(sets.Items) == 0 })
+}
