@@ -32,7 +32,7 @@ const (
 // A kind is watched from the first Rollout on that names an object of it. A Rollout whose router was changed may have left something in a
 // kind that nobody names, if the process that was about to take it out has died; and so may one that is gone. So before its first pass each
 // process looks once through all kinds that it does not watch: at their metadata alone, in pages. Where something is found the kind is
-// watched. What comes into one later this process puts there itself. It does not wait for that pass: where another instance has released the
+// watched. What comes into one later this process puts there itself. The search does not wait for that pass: where another instance has released the
 // Services of a Rollout that is gone, there may be none.
 type search struct {
 	mu sync.Mutex

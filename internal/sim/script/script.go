@@ -97,8 +97,8 @@ func (s *Script) CrashAtWrite(n int) { s.crashAtWrite = n }
 // StaleAtPass arranges for the pass with this number to see an old view.
 func (s *Script) StaleAtPass(n int, v sim.View) { s.staleAtPass, s.oldView = n, v }
 
-// Undisturbed is whether a crash or an old view that was arranged is still to come.
-func (s *Script) Undisturbed() bool { return s.crashAtWrite >= 0 || s.staleAtPass >= 0 }
+// DisturbanceAhead is whether a crash or an old view that was arranged is still to come.
+func (s *Script) DisturbanceAhead() bool { return s.crashAtWrite >= 0 || s.staleAtPass >= 0 }
 
 // Passes is how many passes the controller has made.
 func (s *Script) Passes() int { return s.passes }

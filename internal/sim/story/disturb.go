@@ -88,7 +88,8 @@ func (s story) disturb(t *testing.T, every int, moments []int, arrange func(scri
 		script.Hush()
 		arrange(script, moment)
 		got := tell(t, script, s.lines)
-		if diff := cmp.Diff(strings.Join(s.told[len(s.told)-len(got):], ""), strings.Join(got, "")); diff != "" {
+		from := max(len(s.told)-len(got), 0)
+		if diff := cmp.Diff(strings.Join(s.told[from:], ""), strings.Join(got, "")); diff != "" {
 			t.Errorf("%s, disturbed at %d (-undisturbed +disturbed)\n%s\n%s", s.name, moment, strings.Join(s.lines, "\n"), diff)
 			return
 		}
@@ -103,7 +104,7 @@ func tell(t *testing.T, script *script.Script, lines []string) []string {
 		if _, err := script.Run(line); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		if script.World.Empty() || script.Undisturbed() {
+		if script.World.Empty() || script.DisturbanceAhead() {
 			continue
 		}
 		status, err := script.Run("status")
